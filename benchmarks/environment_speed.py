@@ -24,7 +24,7 @@ import softgrasp as sg
 from softgrasp.envs.gym_env import GraspEnv
 from softgrasp.envs.policies import SCRIPTS
 from softgrasp.envs.task_env import TaskEnv, TaskVectorEnv
-from softgrasp.sim.engine import caught_warnings
+from softgrasp.sim.control_state import caught_warnings
 
 TURNS, SEED = 7, 1
 TASKS_TIMED, COUNT = ("CloseAndHold", "Lift", "InHandRotation", "SoftLift", "TwoHands"), 16

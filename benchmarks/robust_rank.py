@@ -18,7 +18,7 @@ from scipy.stats import spearmanr
 
 import softgrasp as sg
 from softgrasp.io.scene import load_criterion
-from softgrasp.sweeps.robustness import list_held_rows, robustness
+from softgrasp.sweeps.planner import list_held_rows, robustness
 
 PAIRS = (("three_fingered", "sphere"), ("allegro_right", "sphere_35"), ("four_finger", "sphere"))
 """Hands and objects; the number of trials was not chosen by them."""

@@ -29,7 +29,7 @@ from softgrasp.comparison.closure_speed import OpenLoop
 from softgrasp.evaluation.result_builder import result_of
 from softgrasp.model.scene import CompiledScene
 from softgrasp.pipeline import compile_scene
-from softgrasp.sim.engine import Workspace
+from softgrasp.sim.control_state import Workspace
 from softgrasp.sim.grasp_run import ClosureRun
 from softgrasp.sweeps.executors import Rows
 from softgrasp.sweeps.parameters import combinations, scene_of, scene_of_row

@@ -6,7 +6,7 @@ import tempfile
 import numpy as np
 
 import softgrasp as sg
-from softgrasp.twin.commands import VENT, Command
+from softgrasp.twin import VENT, Command
 
 CLOSE = Command(positive_target=100e3, positive_on=True, negative_on=False)  # Pa
 PROGRAM = [(0.2, CLOSE), (1.5, VENT)]  # s

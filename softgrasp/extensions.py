@@ -105,7 +105,7 @@ ROW_EXECUTORS = Extensions("row_executors", warp="softgrasp.backends.warp.rows:W
 EPISODE_ENGINES = Extensions(
     "episode_engines", warp="softgrasp.backends.warp.backend:warp_episodes"
 )
-"""Functions (models, count, substeps) → ``envs.task_physics.TaskPhysics``, by their engines."""
+"""Functions (models, count, substeps) → ``envs.task_simulation.TaskPhysics``, by their engines."""
 LOADERS = Extensions(
     "loaders", hand="softgrasp.io.load:load_hand", object="softgrasp.io.load:load_object"
 )
@@ -172,7 +172,7 @@ DEMOS = Extensions(
 """Functions that run ``softgrasp demo NAME``, by name."""
 COMMANDS = Extensions("commands", twin="softgrasp.twin.cli:twin")
 """Verbs, which are functions or Typer applications with verbs of their own, by name."""
-WORLD_PROPERTIES = "softgrasp.backends.webots.cli:world_properties"
+WORLD_PROPERTIES = "softgrasp.backends.wbt.validation:world_properties"
 """Function file → (properties, problems) of a Webots world, for ``softgrasp check``."""
-WORLD_WRITER = "softgrasp.backends.webots.cli:put_project"
+WORLD_WRITER = "softgrasp.backends.webots.backend:put_project"
 """Function that writes a Webots project, for ``softgrasp convert``."""

@@ -28,7 +28,7 @@ from softgrasp.evaluation.result_builder import result_of
 from softgrasp.io.scene import as_scene
 from softgrasp.model.scene import CompiledScene, build
 from softgrasp.resolution.resolve import resolve
-from softgrasp.sim.engine import Workspace
+from softgrasp.sim.control_state import Workspace
 from softgrasp.sim.engines import Engine, MujocoEngine, engine_named
 from softgrasp.sim.grasp_run import Progress
 

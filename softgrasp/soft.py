@@ -6,8 +6,7 @@ from softgrasp._lazy import lazy_names
 
 NAMES = {
     "continuum.rld": ("finger_from_bendable",),
-    "io.soft_finger.finger": ("finger_from_mesh",),
-    "io.soft_finger.hand": ("soft_hand_from_mesh",),
+    "io.soft_finger.finger": ("finger_from_mesh", "soft_hand_from_mesh"),
     "sim.soft_dynamics": (
         "FingerMotion", "INTEGRATORS", "is_stable", "move_finger", "stable_step_of",
         "stable_timestep",

@@ -1,6 +1,6 @@
 from softgrasp.continuum.rld import finger_from_bendable as finger_from_bendable
 from softgrasp.io.soft_finger.finger import finger_from_mesh as finger_from_mesh
-from softgrasp.io.soft_finger.hand import soft_hand_from_mesh as soft_hand_from_mesh
+from softgrasp.io.soft_finger.finger import soft_hand_from_mesh as soft_hand_from_mesh
 from softgrasp.sim.soft_dynamics import FingerMotion as FingerMotion
 from softgrasp.sim.soft_dynamics import INTEGRATORS as INTEGRATORS
 from softgrasp.sim.soft_dynamics import is_stable as is_stable

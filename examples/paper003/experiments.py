@@ -20,8 +20,7 @@ from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.hydraulics.arm import ArmChain, ChainRest
 from softgrasp.hydraulics.description import HydraulicArm
 from softgrasp.hydraulics.drive import pressure_of_torque
-from softgrasp.hydraulics.integrators import drive_pressures
-from softgrasp.hydraulics.recording import TipRecording, TorqueTable
+from softgrasp.hydraulics.integrators import TipRecording, TorqueTable, drive_pressures
 from softgrasp.hydraulics.run import (
     DRIVE_TIMESTEP,
     ArmMove,

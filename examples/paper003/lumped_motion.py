@@ -20,8 +20,7 @@ from softgrasp.description import TipLoad
 from softgrasp.errors import DescriptionError, DivergedError, did_you_mean
 from softgrasp.hydraulics.description import HydraulicArm
 from softgrasp.hydraulics.drive import DriveModel, check_pressures, drive_model
-from softgrasp.hydraulics.integrators import SAMPLE, Inputs, inputs_of, refuse_no_time
-from softgrasp.hydraulics.recording import TipRecording
+from softgrasp.hydraulics.integrators import SAMPLE, Inputs, TipRecording, inputs_of, refuse_no_time
 from softgrasp.hydraulics.run import ArmShapes
 from softgrasp.mechanics import Array
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from softgrasp.errors import DescriptionError
-from softgrasp.hydraulics.recording import TipRecording
+from softgrasp.hydraulics.integrators import TipRecording
 from softgrasp.mechanics import Array
 
 

@@ -13,8 +13,6 @@ from typing import IO
 
 from softgrasp.errors import BackendUnavailable
 
-PAUSE = 0.05
-"""Time between two checks whether a group has ended [s]."""
 GRACE = 5.0
 """Time between SIGTERM and SIGKILL [s]."""
 
@@ -71,7 +69,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         latest = time.monotonic() + GRACE
         _signal(process, signal.SIGTERM)
         while _signal(process, 0) and time.monotonic() < latest:
-            time.sleep(PAUSE)
+            time.sleep(0.05)
     finally:  # also after a second Ctrl-C
         _signal(process, signal.SIGKILL)
         process.wait()

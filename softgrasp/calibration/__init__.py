@@ -13,14 +13,13 @@ NAMES = {
     "calibration.measurement_checks": (
         *("doubt", "Finding", "implausible", "PlausibleQuantity", "rounding_step", "stop_of"),
     ),
-    "calibration.next_measurements": ("next_measurements",),
     "calibration.objectives": ("Block", "mean_squared_error", "root_mean_square"),
     "calibration.optimizers": ("least_squares_search", "Swarm"),
     "calibration.pooling": ("Pool", "pool_fingers"),
     "calibration.pressure_step": (
         "fit_pressure_lag", "PressureFit", "PressureRecord", "read_pressure_record",
     ),
-    "calibration.posterior": ("joint_posterior", "Posterior"),
+    "calibration.posterior": ("joint_posterior", "next_measurements", "Posterior"),
     "calibration.refits": (
         *("Alternative", "AngleTable", "Assessment", "Hypothesis", "MisfitTest", "Nuisance"),
         "single_values", "StageFit",

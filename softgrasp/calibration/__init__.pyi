@@ -10,7 +10,6 @@ from softgrasp.calibration.measurement_checks import doubt as doubt
 from softgrasp.calibration.measurement_checks import implausible as implausible
 from softgrasp.calibration.measurement_checks import rounding_step as rounding_step
 from softgrasp.calibration.measurement_checks import stop_of as stop_of
-from softgrasp.calibration.next_measurements import next_measurements as next_measurements
 from softgrasp.calibration.objectives import Block as Block
 from softgrasp.calibration.objectives import mean_squared_error as mean_squared_error
 from softgrasp.calibration.objectives import root_mean_square as root_mean_square
@@ -20,6 +19,7 @@ from softgrasp.calibration.pooling import Pool as Pool
 from softgrasp.calibration.pooling import pool_fingers as pool_fingers
 from softgrasp.calibration.posterior import Posterior as Posterior
 from softgrasp.calibration.posterior import joint_posterior as joint_posterior
+from softgrasp.calibration.posterior import next_measurements as next_measurements
 from softgrasp.calibration.pressure_step import PressureFit as PressureFit
 from softgrasp.calibration.pressure_step import PressureRecord as PressureRecord
 from softgrasp.calibration.pressure_step import fit_pressure_lag as fit_pressure_lag

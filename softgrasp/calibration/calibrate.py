@@ -17,10 +17,15 @@ import numpy as np
 from softgrasp.calibration.assessment import MODELS, OfFinger, assess, remarks, stage_model
 from softgrasp.calibration.credibility import Credibility, assess_credibility
 from softgrasp.calibration.measurement_checks import without_copies
-from softgrasp.calibration.next_measurements import Advice, next_measurements
 from softgrasp.calibration.objectives import finger_values
 from softgrasp.calibration.optimizers import Swarm, least_squares_search, swarm_search
-from softgrasp.calibration.posterior import Posterior, joint_posterior, without_creep
+from softgrasp.calibration.posterior import (
+    Advice,
+    Posterior,
+    joint_posterior,
+    next_measurements,
+    without_creep,
+)
 from softgrasp.calibration.result import (
     CalibrationResult,
     CalibrationStatus,

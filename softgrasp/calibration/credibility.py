@@ -36,9 +36,8 @@ from softgrasp.calibration.refits import (
     MisfitTest,
     StageFit,
 )
-from softgrasp.calibration.series_checks import series_findings
 from softgrasp.calibration.stages import Search, StageName, VirtualExperiments, stage_of
-from softgrasp.calibration.track_checks import Tracks
+from softgrasp.calibration.track_checks import Tracks, series_findings
 from softgrasp.description.calibration import CalibrationProblem, FreeBend, HungAngles
 from softgrasp.io.files import plain_data
 from softgrasp.mechanics.transforms import Array

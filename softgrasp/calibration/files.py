@@ -64,9 +64,6 @@ PHOTO_OPTIONS = ("tip", "colour", "scale", "tilt", "notches", "flip", "joints", 
 VIDEO_OPTIONS = ("frame_rate", "pixel_size", "finger_length", "tip_side", "first_frame",
                  "last_frame")  # fmt: skip
 """Options of videos, see ``vision.tip_tracking.track_tip``."""
-SPECIAL_PHOTOS = ("empty", "rest")
-"""Names of photographs without a weight in their name: of the scene without the finger, and of the
-finger in its rest shape."""
 HELD_OUT = {"hung": ("mass", 1e-3), "releases": ("mass", 1e-3), "forces": ("pressure", 1e3),
             "bends": ("pressure", 1e3)}  # fmt: skip
 """Quantity that selects held-out measurements, and SI value of its unit in the file: g and kPa."""
@@ -216,7 +213,7 @@ def _photos(entry: Any, finger: SoftFinger, directory: Path, zero: str) -> Photo
     """Measure the photographs of a directory; ``empty`` and ``rest`` may lie in it."""
     if entry is None:
         return None
-    from softgrasp.io.camera import load_camera
+    from softgrasp.io.scene import load_camera
     from softgrasp.vision.checkerboard import Checkerboard
     from softgrasp.vision.photo_series import PhotoOptions, measure_series
     from softgrasp.vision.segmentation import FingerColour, colour_of
@@ -239,7 +236,7 @@ def _photos(entry: Any, finger: SoftFinger, directory: Path, zero: str) -> Photo
     if options.get("lens") is not None:
         options["lens"] = load_camera(directory / str(options["lens"]))
     files = [file for file in sorted(path.iterdir()) if file.suffix.lower() in IMAGE_SUFFIXES]
-    for name in SPECIAL_PHOTOS:
+    for name in ("empty", "rest"):
         special = [file for file in files if file.stem.lower() == name]
         files = [file for file in files if file not in special]
         if options.get(name) is not None:
@@ -313,7 +310,7 @@ def _video_findings(
     tracks: Iterable[tuple[float, TipTrack]], finger: SoftFinger, tree: Mapping[str, Any]
 ) -> list[str]:
     """Check tracked videos against the finger within the bounds of its stiffness."""
-    from softgrasp.calibration.video_checks import check_video
+    from softgrasp.calibration.track_checks import check_video
 
     bounds = {name: tree[name] for name in ("stiffness_bounds",) if name in tree}
     ends = CalibrationProblem(finger=finger, **bounds).stiffness_bounds

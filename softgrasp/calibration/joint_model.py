@@ -76,11 +76,6 @@ class JointModel:
     ) -> None:
         """Set up the model of a problem.
 
-        Args:
-            problem: Calibration problem with angles under weights, and maybe forces.
-            experiments: Virtual experiments of its finger.
-            priors: Standard deviations of the priors.
-
         Raises:
             DescriptionError: There are no angles under weights.
         """

@@ -482,20 +482,19 @@ def _find_saturated_forces(problem: CalibrationProblem) -> Iterator[Finding]:
 
 def _deviating_repeats(problem: CalibrationProblem) -> Iterator[Finding]:
     """Yield the pressure whose repeated forces scatter far more than the others, by an F test."""
-    groups = [group for group in _find_repeated_forces(problem).values() if len(group) > 1]
+    repeated = {p: x for p, x in _find_repeated_forces(problem).items() if len(x) > 1}
+    if len(repeated) < MIN_REPEATS:
+        return
+    groups = list(repeated.values())
     squares = np.array([np.square(np.array(item) - np.mean(item)).sum() for item in groups])
     freedom = np.array([len(item) - 1 for item in groups])
-    if len(groups) < MIN_REPEATS:
-        return
     worst = int((squares / freedom).argmax())
     others = (squares.sum() - squares[worst]) / (freedom.sum() - freedom[worst])
     ratio = squares[worst] / freedom[worst] / max(others, 1e-12)
     chance = stats.f.sf(ratio, freedom[worst], freedom.sum() - freedom[worst]) * len(groups)
     if chance < DEVIATING:
-        pressure = [p for p, group in _find_repeated_forces(problem).items() if len(group) > 1][
-            worst
-        ]
-        listed = ", ".join(f"{force:.3g}" for force in groups[worst])
+        pressure, forces = list(repeated.items())[worst]
+        listed = ", ".join(f"{force:.3g}" for force in forces)
         yield doubt(
             f"torques: the repeated forces at {pressure / 1e3:g} kPa, {listed} N, differ "
             f"{math.sqrt(ratio):.2g} times as much as those at other pressures; one of them may "
@@ -589,14 +588,8 @@ def plausible_quantities(problem: CalibrationProblem) -> Iterator[PlausibleQuant
     heaviest = max((reading.mass for reading in hung), default=0.0)
     released = max((release.mass for release in problem.releases), default=0.0)
     times = [release.settling_time for release in problem.releases if release.settling_time]
-    swings = [
-        max(release.heights) - min(release.heights) for release in problem.releases if release.times
-    ]
-    largest = (
-        [math.degrees(max(abs(angle) for reading in hung for angle in reading.angles))]
-        if hung
-        else []
-    )
+    swings = [max(track.heights) - min(track.heights) for track in problem.releases if track.times]
+    angles = [math.degrees(abs(angle)) for reading in hung for angle in reading.angles]
     rows: list[tuple[str, float | None, float, float, str, str]] = [
         ("length of the finger", 1e3 * length, 10.0, 1000.0, "mm", "lengths are in m"),
         ("mass of the finger", 1e3 * mass, 0.5, 2000.0, "g", "masses are in kg"),
@@ -604,7 +597,7 @@ def plausible_quantities(problem: CalibrationProblem) -> Iterator[PlausibleQuant
          "compare units of mass and length"),
         ("density of the finger's boxes", density, 20.0, 20_000.0, "kg/m³",
          "compare the units of length (mm, cm) and of mass"),
-        ("largest joint angle", max(largest, default=None), 0.3, 100.0, "°",
+        ("largest joint angle", max(angles, default=None), 0.3, 100.0, "°",
          "compare degrees and radians"),
         ("spread of repeated angles", _spread_of_angles(problem), 0.0, 2.5, "°",
          "compare the rows of each weight"),

@@ -29,7 +29,6 @@ WIDE = 0.05
 """Step for settling times, which jump where an overshoot is lost [–]."""
 FACTORS = 41
 """Number of common factors tried between the bounds, and again around the best."""
-MIN_FACTOR = 1e-6
 MAX_STEPS = 60
 INSIDE = 1e-9
 """Distance of the start from the bounds, over the width between them; scipy needs a strictly
@@ -143,7 +142,7 @@ def _common_factor(search: Search, start: Array) -> Array:
     """Find one factor on all start parameters by a coarse, then a fine scan within the bounds."""
     block = search.stage.block
     low, high = float((block.lower / start).max()), float((block.upper / start).min())
-    first, last = np.log([max(low, MIN_FACTOR), high]).tolist()
+    first, last = np.log([max(low, 1e-6), high]).tolist()
     best = start
     for part in (0.5, 1.0):
         factors = np.exp(np.linspace(first, last, FACTORS))

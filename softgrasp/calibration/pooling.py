@@ -37,8 +37,6 @@ SAMPLES = 400
 """Fingers of the posterior of the next one."""
 CURVATURE_STEP = 0.05
 """Step of second differences by the logarithms of scatters [–]."""
-RIDGE = 1e-4
-"""Standard deviation that is added to that of every parameter, of samples that are few [–]."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +128,7 @@ def pool_fingers(finger_files: Sequence[str | Path], *, seed: int = 0) -> Pool:
         [np.cov(logarithm[:, kept].T).reshape(len(kept), -1) for logarithm in logarithms]
     )
     kinds = tuple(names[index].partition("_")[0] for index in kept)
-    pooled = _Mould(means, errors + RIDGE**2 * np.eye(len(kept)), kinds)
+    pooled = _Mould(means, errors + 1e-4**2 * np.eye(len(kept)), kinds)
     scatters, centers, drawn = pooled.draw(SAMPLES, np.random.default_rng(seed))
     ends = [np.exp(np.quantile(x, [0.025, 0.975], axis=0).T)[spread] for x in (centers, drawn)]
     mean = np.exp(np.median(centers, axis=0))[spread]

@@ -60,8 +60,6 @@ NEGLIGIBLE = 0.01
 """Residual over the measured values, both rms, below which its pattern does not matter [–]."""
 MAX_HALVINGS = 8
 """Number of start values that are tried for a reading."""
-SHOWN = 5
-"""Number of other readings that a sentence names at most."""
 DETERMINED = 1e-2
 """Singular value over the largest from which a combination of parameters can absorb an error."""
 CHANCE = 1e-4
@@ -301,7 +299,7 @@ def reading_findings(alternatives: Sequence[Alternative], refutes: bool) -> list
     severe = mistaken and 1.0 - best.ratio**-2 > SEVERE
     others = [
         alternative.reading
-        for alternative in alternatives[1:SHOWN]
+        for alternative in alternatives[1:5]
         if alternative.ratio > 0.5 * best.ratio
     ]
     more = f"; nearly as good: {'; '.join(others)}" if others else ""

@@ -17,9 +17,8 @@ import numpy as np
 
 from softgrasp._version import __version__
 from softgrasp.calibration.credibility import Credibility
-from softgrasp.calibration.next_measurements import Advice
 from softgrasp.calibration.objectives import block_of, with_values
-from softgrasp.calibration.posterior import Posterior
+from softgrasp.calibration.posterior import Advice, Posterior
 from softgrasp.calibration.stages import KIND_OF, StageName, Step
 from softgrasp.continuum.settling import from_webots
 from softgrasp.description.calibration import CalibrationProblem, ExtensionProblem

@@ -37,7 +37,7 @@ from softgrasp.continuum.statics import (
 from softgrasp.description.calibration import CalibrationProblem, FreeBend, HungAngles, Release
 from softgrasp.description.calibration import TipForce as Force
 from softgrasp.errors import ResultError
-from softgrasp.io.json_lines import JsonLines
+from softgrasp.io.result import JsonLines
 from softgrasp.mechanics.transforms import Array
 from softgrasp.sim.soft_dynamics import ReleaseTestRig
 
@@ -253,12 +253,7 @@ class VirtualExperiments:
     """
 
     def __init__(self, problem: CalibrationProblem) -> None:
-        """Set up the experiments of a problem.
-
-        Args:
-            problem: Calibration problem: the finger's shape and masses, and how measurements are
-                evaluated.
-        """
+        """Set up the experiments of a problem."""
         self._problem = problem
         self.chain = PlanarChain.of(problem.finger)
         self.stiffening = problem.finger.stiffness_pressure

@@ -61,8 +61,6 @@ INERTIA_UNIT_ERRORS = {
 
 
 # Links of robots
-
-
 def link_bodies(robot: Robot) -> list[Body]:
     """Return the links that have a mass, in the order of the file, without fixed point masses.
 
@@ -112,8 +110,6 @@ def _solid(part: LinkShape) -> Geometry:
 
 
 # Checks of density and inertia
-
-
 def density_check(bodies: Sequence[Body]) -> Check:
     """Check the density of each body, and suggest a wrong unit where it is implausible."""
     known = {body.name: body.density for body in bodies if body.density is not None}
@@ -210,19 +206,18 @@ def _against_geometry(body: Body) -> Iterator[Finding]:
     advice = "its geometry gives a better one"
     if guess is not None:
         advice = f"divided by {guess.factor:g} it fits: {guess.words}"
+    uniform = "a uniform solid of its geometry"
     if half > max_half_trace:
         expected = (
             f"at most {max_half_trace:.3g} kg·m² for half the trace, m·R² of its "
             f"{body.mass:.4g} kg within {reach * 1e3:.3g} mm"
         )
-        actual = f"{half:.3g} kg·m², {ratio:.3g} x a uniform solid of its geometry"
+        actual = f"{half:.3g} kg·m², {ratio:.3g} x {uniform}"
     elif ratio < 1.0 / TINY_INERTIA:
-        expected = (
-            f"at least {1.0 / TINY_INERTIA:g} x the inertia of a uniform solid of its geometry"
-        )
+        expected = f"at least {1.0 / TINY_INERTIA:g} x the inertia of {uniform}"
     elif not 1.0 / ODD_INERTIA <= ratio <= ODD_INERTIA:
         severity, advice = "remark", "possible where the mass is not spread evenly"
-        expected = f"the inertia of a uniform solid of its geometry within {ODD_INERTIA:g} x"
+        expected = f"the inertia of {uniform} within {ODD_INERTIA:g} x"
     else:
         return
     yield finding(severity, body.subject, expected, actual, advice, **numbers)
@@ -331,8 +326,6 @@ def box_corners(half: Array) -> Array:
 
 
 # Unit errors
-
-
 class Guess(NamedTuple):
     """Suspected unit error: factor by which numbers are too large, and its cause in words."""
 
@@ -341,14 +334,10 @@ class Guess(NamedTuple):
 
 
 def mass_guess(densities: Sequence[float], usual: tuple[float, float]) -> Guess | None:
-    """Suspect the unit error that explains all implausible densities; None where none does.
+    """Suspect the unit error that explains all densities [kg/m³] outside the usual ones, if any.
 
     Of the factors that make all of them usual, it is the one that brings them nearest to the other
     densities, or to ``COMMON_DENSITY`` without others.
-
-    Args:
-        densities: Densities of the bodies of one robot [kg/m³].
-        usual: Lowest and highest usual density [kg/m³].
     """
     low, high = usual
     odd = [density for density in densities if not low <= density <= high]
@@ -362,12 +351,7 @@ def mass_guess(densities: Sequence[float], usual: tuple[float, float]) -> Guess 
 
 
 def inertia_guess(ratio: float, within: float) -> Guess | None:
-    """Suspect the unit error that explains a ratio to the inertia of a uniform solid.
-
-    Args:
-        ratio: Stated inertia over that of a uniform solid [–].
-        within: Largest ratio after the correction, or its inverse [–].
-    """
+    """Suspect the unit error behind a ratio to uniform inertia that is not ``within`` a factor."""
     if ratio <= 0.0 or 1.0 / within <= ratio <= within:
         return None
     best = min(INERTIA_UNIT_ERRORS, key=lambda f: abs(math.log(ratio / f)))

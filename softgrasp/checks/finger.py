@@ -9,13 +9,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from softgrasp.checks.report import Check, Finding, Inspection, finding, format_count
+from softgrasp.checks.report import Check, Inspection, finding, format_count
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.errors import DescriptionError, SoftgraspWarning
 from softgrasp.io.mesh_files import read_triangles
 from softgrasp.io.soft_finger.axes import point_text
-from softgrasp.io.soft_finger.finger import SlicedFinger, finger_from_mesh, slice_again
-from softgrasp.io.soft_finger.hand import SILICONE_DENSITY, SILICONE_MODULUS
+from softgrasp.io.soft_finger.finger import (
+    SILICONE_DENSITY,
+    SILICONE_MODULUS,
+    SlicedFinger,
+    finger_from_mesh,
+    slice_again,
+)
 
 MM = 1e3
 PRESSURE = 10e3
@@ -48,20 +53,27 @@ def inspect_finger(
     read_triangles(file)
     subject = f"finger '{file.stem}'"
     finger, refusals = _read(file, youngs_modulus, reading)
-    problems = tuple(_refusal(subject, error.message) for error in refusals)
+    problems = []
+    for error in refusals:  # of the form: expected …, found …; …
+        expected, _, result = error.message.removeprefix("expected ").partition(", found ")
+        actual, _, advice = result.partition("; ")
+        problems.append(finding("problem", subject, expected, actual, advice))
     if finger is None:
-        refused = Check("reading", "refused", problems)
+        refused = Check("reading", "refused", tuple(problems))
         return InspectedFinger(Inspection("finger", file.stem, (refused,)))
     assert finger.mesh is not None  # it was read from one
     sliced = slice_again(finger.mesh)
     assert sliced is not None  # the file is still there
+    stiffness = ", ".join(f"{joint.stiffness:.3g}" for joint in finger.joints)
+    angle = math.degrees(PRESSURE * finger.bending)
+    gains = ", ".join(f"{1e9 * joint.pressure_gain:.3g}" for joint in finger.joints)
     checks = (
         Check("size", f"{' x '.join(f'{MM * edge:.4g}' for edge in size_of_finger(sliced))} mm"),
         _reading(sliced, subject),
         _valleys(sliced),
-        Check("chambers", _chambers_text(sliced), problems),
-        Check("stiffness", _stiffness_text(finger, youngs_modulus)),
-        Check("bending", _bending_text(finger)),
+        Check("chambers", _chambers_text(sliced), tuple(problems)),
+        Check("stiffness", f"{stiffness} N·m/rad with {1e-6 * youngs_modulus:g} MPa"),
+        Check("bending", f"{angle:.3g}° free at {1e-3 * PRESSURE:g} kPa; gains {gains} mm³"),
     )
     return InspectedFinger(Inspection("finger", file.stem, checks), finger, sliced)
 
@@ -93,13 +105,6 @@ def _read(
     return None, refusals
 
 
-def _refusal(subject: str, message: str) -> Finding:
-    """Return the problem that a message (``expected …, found …; …``) describes."""
-    expected, _, result = message.removeprefix("expected ").partition(", found ")
-    actual, _, advice = result.partition("; ")
-    return finding("problem", subject, expected, actual, advice)
-
-
 def size_of_finger(sliced: SlicedFinger) -> tuple[float, float, float]:
     """Return length, width and height of a finger [m]."""
     vertices = np.vstack([piece.vertices for piece in sliced.pieces])
@@ -124,10 +129,8 @@ def _reading(sliced: SlicedFinger, subject: str) -> Check:
 
 def _valleys(sliced: SlicedFinger) -> Check:
     positions = ", ".join(f"{MM * x:.4g}" for x in sliced.joints[:, 0])
-    what = ("cell", "middles") if sliced.divided else ("valley", "positions")
-    return Check(
-        "valleys", f"{format_count(len(sliced.joints), what[0])}, {what[1]} {positions} mm"
-    )
+    kind, what = ("cell", "middles") if sliced.divided else ("valley", "positions")
+    return Check("valleys", f"{format_count(len(sliced.joints), kind)}, {what} {positions} mm")
 
 
 def chamber_of(sliced: SlicedFinger) -> tuple[float, float, float]:
@@ -152,14 +155,3 @@ def _chambers_text(sliced: SlicedFinger) -> str:
         f"{1e6 * area:.3g} mm² in the mean, {MM * lever:.3g} mm above the centroid of the "
         f"material, {1e6 * volume:.3g} cm³"
     )
-
-
-def _stiffness_text(finger: SoftFinger, youngs_modulus: float) -> str:
-    joints = ", ".join(f"{joint.stiffness:.3g}" for joint in finger.joints)
-    return f"{joints} N·m/rad with {1e-6 * youngs_modulus:g} MPa"
-
-
-def _bending_text(finger: SoftFinger) -> str:
-    angle = math.degrees(PRESSURE * finger.bending)
-    gains = ", ".join(f"{1e9 * joint.pressure_gain:.3g}" for joint in finger.joints)
-    return f"{angle:.3g}° free at {1e-3 * PRESSURE:g} kPa; gains {gains} mm³"

@@ -42,6 +42,7 @@ from softgrasp.description.hand import GraspPreset, Hand
 from softgrasp.description.object import GraspObject
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import BuildError, DescriptionError, SoftgraspWarning
+from softgrasp.io.grasp_presets import GRASPS
 from softgrasp.io.hand_sanity import LONGEST_FINGER, millimetres_doubt
 from softgrasp.io.mesh_repair import as_solid
 from softgrasp.io.mjcf.closing_motion import geom_hull
@@ -143,10 +144,9 @@ def _limit_check(built: HandModel) -> Check:
         if low == high:
             measured = f"{low:g} … {high:g} Pa"
             findings.append(report_lock(subject, (low, high), measured, "it cannot change"))
-    pressures = f", {format_count(len(soft), 'pressure')}" if soft else ""
-    return Check(
-        "limits", f"{format_count(len(built.joints), 'joint')}{pressures}", tuple(findings)
-    )
+    measured = format_count(len(built.joints), "joint")
+    measured += f", {format_count(len(soft), 'pressure')}" if soft else ""
+    return Check("limits", measured, tuple(findings))
 
 
 def _closing_joints(built: HandModel) -> set[str]:
@@ -172,8 +172,6 @@ def _joint_findings(joint: JointView) -> Iterator[Finding]:
 
 
 # Self-collision
-
-
 def overlap_check(hand: HandModel) -> Check:
     """Check for overlapping bodies in the start postures of both grasps."""
     # overlapping parts do not collide, which spoils no grasp
@@ -189,10 +187,8 @@ def overlap_check(hand: HandModel) -> Check:
         if depths:
             mild = unused and where == "the start posture"
             findings.append(_overlap(hand, where, depths, elsewhere=mild))
-    measured = (
-        f"{format_count(len(hand.pairs), 'pair')} in {format_count(len(postures), 'posture')}"
-    )
-    return Check("overlap", measured, tuple(findings))
+    pairs, count = format_count(len(hand.pairs), "pair"), format_count(len(postures), "posture")
+    return Check("overlap", f"{pairs} in {count}", tuple(findings))
 
 
 def check_blocked(hand: HandModel) -> Check:
@@ -201,12 +197,10 @@ def check_blocked(hand: HandModel) -> Check:
     A joint that closes with nearly no free range is a problem where no other actuator moves the
     other part.
     """
-    starts = _list_used_starts(hand)
+    starts = list({start.tobytes(): start for start in map(hand.start_of, GRASPS)}.values())
     # of several grasps, that with the smallest fraction counts
     blocked = {
-        joint.name: min(
-            (_find_block(hand, joint, start) for start in starts), key=lambda pair: pair[0]
-        )
+        joint.name: min((_find_block(hand, joint, s) for s in starts), key=lambda pair: pair[0])
         for joint in hand.joints
         if joint.limited[0] and joint.range[1] - joint.range[0] > LOCKED
     }
@@ -226,40 +220,30 @@ def check_blocked(hand: HandModel) -> Check:
         if fraction > BLOCKED
     )
     largest = max((fraction for fraction, _ in blocked.values()), default=0.0)
-    measured = (
-        f"at most {100 * largest:.0f} % of a range blocked, {format_count(len(blocked), 'joint')}"
-    )
+    joints = format_count(len(blocked), "joint")
+    measured = f"at most {100 * largest:.0f} % of a range blocked, {joints}"
     return Check("reachable", measured, findings)
 
 
 def _stays(hand: HandModel, joint: str, blocker: str) -> bool:
     """Return whether no actuator of another joint moves the blocking body."""
-    others = (actuator for actuator in hand.hand.actuators if actuator.joint != joint)
-    moving = (actuator for actuator in others if actuator.limits[0] < actuator.limits[1])
-    return not any(blocker in actuator.stops for actuator in moving)
+    return not any(
+        actuator.joint != joint and actuator.limits[0] < actuator.limits[1]
+        for actuator in hand.hand.actuators
+        if blocker in actuator.stops
+    )
 
 
 def _overlap(hand: HandModel, where: str, depths: dict[Pair, float], *, elsewhere: bool) -> Finding:
     deepest = sorted(depths, key=lambda pair: -depths[pair])
     overlaps = ", ".join(f"{p.first} and {p.second} {MM * depths[p]:.2f} mm" for p in deepest[:3])
     more = f", and {len(deepest) - 3} more" if len(deepest) > 3 else ""
-    return finding(
-        "remark",
-        f"hand '{hand.hand.name}'",
-        f"parts that are clear of one another in {where}",
-        f"{format_count(len(depths), 'pair')} that overlap: {overlaps}{more}",
-        "both grasps start elsewhere"
-        if elsewhere
-        else "they do not collide in a simulation; move the start or the shapes",
-        pairs=len(depths),
-        deepest_m=depths[deepest[0]],
-    )
-
-
-def _list_used_starts(hand: HandModel) -> list[Array]:
-    """Return the distinct start postures of the grasps."""
-    starts = [hand.start_of(grasp) for grasp, _ in hand.hand.grasps]
-    return [one for i, one in enumerate(starts) if not any((one == s).all() for s in starts[:i])]
+    advice = "they do not collide in a simulation; move the start or the shapes"
+    advice = "both grasps start elsewhere" if elsewhere else advice
+    expected = f"parts that are clear of one another in {where}"
+    actual = f"{format_count(len(depths), 'pair')} that overlap: {overlaps}{more}"
+    numbers = {"pairs": len(depths), "deepest_m": depths[deepest[0]]}
+    return finding("remark", f"hand '{hand.hand.name}'", expected, actual, advice, **numbers)
 
 
 def _find_block(hand: HandModel, joint: JointView, start: Array) -> tuple[float, str]:
@@ -308,8 +292,6 @@ def _downstream(model: mujoco.MjModel, body: int) -> set[int]:
 
 
 # Grasps
-
-
 def reach_check(hand: HandModel) -> Check:
     """Compare distances of grasp centres from finger bases with the lengths of fingers."""
     known = reaches(hand.hand)
@@ -329,19 +311,15 @@ def reach_check(hand: HandModel) -> Check:
 
 
 def _out_of_reach(grasp: str, finger: str, gap: float, length: float) -> Finding:
-    far = gap > FAR * length
-    return finding(
-        "problem" if far else "remark",
-        f"grasp '{grasp}'",
-        "a centre that a stretched finger reaches",
-        f"{MM * (gap + length):.4g} mm from the base of '{finger}', which is "
-        f"{MM * length:.4g} mm long",
-        "move the grasp's center nearer to the palm; is it in the hand's unit?"
-        if far
-        else f"objects that reach less than {MM * gap:.3g} mm from their centre are not touched",
-        short_by_m=gap,
-        length_m=length,
-    )
+    severity: Severity = "remark"
+    advice = f"objects that reach less than {MM * gap:.3g} mm from their centre are not touched"
+    if gap > FAR * length:
+        severity = "problem"
+        advice = "move the grasp's center nearer to the palm; is it in the hand's unit?"
+    away = f"{MM * (gap + length):.4g} mm from the base of '{finger}'"
+    actual = f"{away}, which is {MM * length:.4g} mm long"
+    words = (f"grasp '{grasp}'", "a centre that a stretched finger reaches", actual, advice)
+    return finding(severity, *words, short_by_m=gap, length_m=length)
 
 
 def closing_check(hand: HandModel) -> Check:
@@ -374,10 +352,8 @@ def _build_messages(fields: dict[str, Any]) -> list[tuple[str, Severity]]:
             compile_scene(GraspScene(**fields))
         except (BuildError, DescriptionError) as error:
             return [(str(error), "problem")]
-    words = [
-        str(warning.message) for warning in caught if issubclass(warning.category, SoftgraspWarning)
-    ]
-    return [(word, "remark") for word in words]
+    remarks = [one.message for one in caught if issubclass(one.category, SoftgraspWarning)]
+    return [(str(message), "remark") for message in remarks]
 
 
 def reaches(hand: Hand) -> dict[str, tuple[Array, float]]:
@@ -426,8 +402,6 @@ def _stuck(hand: HandModel, grasp: str, preset: GraspPreset) -> Iterator[Finding
 
 
 # Compiled hands
-
-
 @dataclass(frozen=True, eq=False)
 class HandModel:
     """A compiled hand; ``data`` begins in the start posture, and methods change it."""

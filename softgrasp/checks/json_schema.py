@@ -17,10 +17,10 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import core_schema
 
-from softgrasp.description.adhesion import Bellows
 from softgrasp.description.arm import Arm
 from softgrasp.description.base import LARGEST, field_docs
 from softgrasp.description.calibration import CalibrationProblem, FingerRelease
+from softgrasp.description.contact import Bellows
 from softgrasp.description.finger import Convention
 from softgrasp.description.grasps import GraspSet
 from softgrasp.description.hand import Hand
@@ -151,15 +151,11 @@ def _choose_by_type(schema: Any, definitions: dict[str, Schema]) -> None:
     else:
         kinds, words = [*kinds, kinds[0]], [*words, None]
     schema["type"], schema["properties"] = "object", {"type": {"enum": words[: len(types)]}}
-    schema["allOf"] = [
-        {"if": _of_type(word), "then": kind} for word, kind in zip(words, kinds, strict=True)
-    ]
-
-
-def _of_type(word: str | None) -> Schema:
-    if word is None:
-        return {"not": {"required": ["type"]}}
-    return {"properties": {"type": {"const": word}}, "required": ["type"]}
+    schema["allOf"] = []
+    for word, kind in zip(words, kinds, strict=True):
+        stated = {"properties": {"type": {"const": word}}, "required": ["type"]}
+        condition = {"not": {"required": ["type"]}} if word is None else stated
+        schema["allOf"].append({"if": condition, "then": kind})
 
 
 def _list_used(name: str, definitions: dict[str, Schema]) -> set[str]:
@@ -174,8 +170,6 @@ def _list_used(name: str, definitions: dict[str, Schema]) -> set[str]:
 
 
 # Forms that the readers accept besides the fields of a description.
-
-
 def _reference(name: str) -> Schema:
     return {"$ref": f"#/$defs/{name}"}
 
@@ -231,10 +225,6 @@ def _phalanx(schema: Schema) -> None:
     _shorten(bellows)
     _with(schema, bellows=bellows | {"description": "Bellows before the link, as passive joints."})
     schema["required"] = []
-
-
-def _object(schema: Schema) -> None:
-    _with(schema, units=UNITS)
 
 
 def _phases(schema: Schema) -> None:
@@ -306,34 +296,27 @@ def _release(schema: Schema) -> None:
 
 def _calibration(schema: Schema) -> None:
     """Measurements are in tables, or listed; photographs and videos are in directories."""
-    measured = {
-        name: _or(TEXT, schema["properties"][name])
-        for name in ("hung", "releases", "forces", "bends")
-    }
+    names = ("hung", "releases", "forces", "bends")
+    measured = {name: _or(TEXT, schema["properties"][name]) for name in names}
     directory = _or(TEXT, {"type": "object", "properties": {"folder": TEXT}})
-    bounds = ("stiffness", "damping", "gain")
-    pair = {"type": "array", "items": NUMBER, "minItems": 2, "maxItems": 2}
     numbers = {"type": "array", "items": NUMBER}
+    pair = {**numbers, "minItems": 2, "maxItems": 2}
+    held_out = _mapping(dict.fromkeys(measured, numbers))
+    bounds = _mapping(dict.fromkeys(("stiffness", "damping", "gain"), pair))
+    only = "Weights [g] and pressures [kPa] that only check the result."
     _with(
         schema,
         finger=TEXT,
         photos={**directory, "description": "Photographs under weights, and how they are read."},
         videos={**directory, "description": "Videos of releases, and how they are read."},
         traces={"type": "object", "description": "Table of a tracked tip by mass [g]."},
-        held_out={
-            **_mapping(dict.fromkeys(measured, numbers)),
-            "description": "Weights [g] and pressures [kPa] that only check the result.",
-        },
-        bounds={
-            **_mapping(dict.fromkeys(bounds, pair)),
-            "description": "Lowest and highest values.",
-        },
+        held_out={**held_out, "description": only},
+        bounds={**bounds, "description": "Lowest and highest values."},
         **measured,
     )
-    of_extension: Schema = {"if": {"required": ["arm"]}, "then": {"type": "object"}}
     fields = {**schema}
     schema.clear()
-    schema.update(of_extension | {"else": fields})
+    schema |= {"if": {"required": ["arm"]}, "then": {"type": "object"}, "else": fields}
 
 
 OBJECT = "GraspObject"
@@ -342,9 +325,9 @@ CHANGES: dict[str, Callable[[Schema], None]] = {
     "Phalanx": _phalanx,
     "Finger": lambda schema: schema.update(required=["name", "phalanges"]),
     "MountedSoftFinger": _release,
-    "SoftFinger": _object,
+    "SoftFinger": lambda schema: _with(schema, units=UNITS),
     "SuccessCriterion": _criterion,
-    OBJECT: _object,
+    OBJECT: lambda schema: _with(schema, units=UNITS),
     "PlacedObject": lambda schema: _with(schema, object=_object_of_scene()),
     "Hand": _hand,
     "Arm": _arm,

@@ -174,13 +174,10 @@ def _surface(solid: Solid, subject: str) -> Check:
         severity: Severity = "remark" if repair.kind == "stray" else "problem"  # it changes nothing
         findings.append(finding(severity, subject, expected[repair.kind], repair.note, **numbers))
     state = "closed" if solid.closed else "open, replaced by its hull"
-    mended = (
-        f", repaired: {', '.join(repair.kind for repair in solid.repairs)}" if solid.repairs else ""
-    )
-    volume = (
-        f"{solid.volume * CM3:.4g} cm³, {100 * solid.volume / solid.hull_volume:.3g} % of its hull"
-    )
-    return Check("surface", f"{state}{mended}; {volume}", tuple(findings))
+    if solid.repairs:
+        state += f", repaired: {', '.join(repair.kind for repair in solid.repairs)}"
+    fraction = f"{100 * solid.volume / solid.hull_volume:.3g} % of its hull"
+    return Check("surface", f"{state}; {solid.volume * CM3:.4g} cm³, {fraction}", tuple(findings))
 
 
 def _origin(solid: Solid, subject: str) -> Check:
@@ -221,16 +218,12 @@ def _against_hull(solid: Solid, subject: str) -> Check:
 
 
 def _faces(solid: Solid, subject: str) -> Check:
-    number = len(solid.faces)
-    odd = finding(
-        "remark",
-        subject,
-        f"at most {MANY_FACES} faces",
-        f"{number}",
-        "2000 are enough for a grasp; decomposing this many into convex parts can "
-        "take minutes, the first time",
-        faces=float(number),
+    number, expected = len(solid.faces), f"at most {MANY_FACES} faces"
+    advice = (
+        "2000 are enough for a grasp; decomposing this many into convex parts can take minutes, "
+        "the first time"
     )
+    odd = finding("remark", subject, expected, f"{number}", advice, faces=float(number))
     measured = f"{number} faces, {len(solid.vertices)} vertices"
     return Check("faces", measured, (odd,) if number > MANY_FACES else ())
 
@@ -242,9 +235,7 @@ def _parts(shape: Mesh, solid: Solid, body: MeshBody, subject: str, failure: str
         return Check("parts", "not decomposed into convex parts", (odd,))
     filled = union_volume(body.parts)
     ratio = filled / solid.volume
-    parts = (
-        f"{format_count(len(body.parts), 'convex part')} fill{'s' if len(body.parts) == 1 else ''}"
-    )
+    parts = f"{format_count(len(body.parts), 'convex part')} fill{'s' * (len(body.parts) == 1)}"
     text = f"{parts} {filled * CM3:.4g} cm³ where the mesh fills {solid.volume * CM3:.4g} cm³"
     numbers = {"parts_m3": filled, "mesh_m3": solid.volume, "ratio": ratio}
     findings: list[Finding] = []

@@ -129,8 +129,6 @@ def _repair(robot: Robot, total_mass: float | None) -> tuple[Robot, tuple[Repair
 
 
 # Units of limits
-
-
 def _unit_repairs(robot: Robot) -> list[Repair]:
     """Convert limits in degrees and millimetres, and the offsets of mimic joints beside them."""
     made = []
@@ -148,8 +146,6 @@ def _unit_repairs(robot: Robot) -> list[Repair]:
 
 
 # Masses and inertias
-
-
 def _mass_repairs(robot: Robot, total_mass: float | None) -> list[Repair]:
     bodies = link_bodies(robot)
     scaled = _masses(bodies)
@@ -200,15 +196,7 @@ def _mass_factor(
 def _link_repairs(
     body: Body, inertial: Inertial, mass: float, factor: float, reasons: list[str]
 ) -> list[Repair]:
-    """Return the repairs of a link.
-
-    Args:
-        body: The link.
-        inertial: Its inertial.
-        mass: Its mass in the right unit [kg].
-        factor: Factor to a known total mass [–].
-        reasons: Reasons for the mass.
-    """
+    """Return the repairs of a link with a mass in the right unit [kg] and a factor to the total."""
     made = []
     total = mass if factor == 1.0 else mass * factor
     if total != inertial.mass:
@@ -233,13 +221,8 @@ def _inertia(
 ) -> tuple[tuple[float, ...] | None, str]:
     """Return the six numbers of inertia of a link, and the reason.
 
-    Args:
-        body: The link.
-        inertial: Its inertial.
-        unit: Factor of its mass to the right unit [–].
-        factor: Factor to a known total mass [–].
-        uniform: Inertia of a uniform solid of the corrected mass; None where its geometry or its
-            mass is unknown or implausible.
+    ``unit`` is the factor of its mass to the right unit, ``factor`` that to a known total mass [–],
+    ``uniform`` the inertia of a uniform solid of the corrected mass where that is plausible.
     """
     stated, ratio = inertial.inertia, inertia_ratio(body)
     if stated is None or body.moments is None or not is_possible_inertia(body.moments.tolist()):
@@ -290,9 +273,8 @@ def _limit_repairs(robot: Robot) -> list[Repair]:
             f"'{coupling.leader.name}' requires these; only {100 * coupling.fraction:.3g} % of "
             "its range was possible"
         )
-        repair_list.append(
-            Repair(coupling.follower.name, "limits", (low, high), coupling.requested, reason)
-        )
+        name, after = coupling.follower.name, coupling.requested
+        repair_list.append(Repair(name, "limits", (low, high), after, reason))
     return repair_list
 
 

@@ -120,14 +120,8 @@ def finding(
     **numbers: float,
 ) -> Finding:
     """Return a finding with its measured values by name."""
-    return Finding(
-        subject=subject,
-        severity=severity,
-        expected=expected,
-        actual=actual,
-        numbers=numbers,
-        advice=advice,
-    )
+    words = {"expected": expected, "actual": actual, "advice": advice}
+    return Finding(subject=subject, severity=severity, **words, numbers=numbers)
 
 
 def beyond(

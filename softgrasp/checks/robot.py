@@ -1,13 +1,19 @@
-"""Checks of robots: mass, units, inertia, limits, mimic joints, bendable segments and control."""
+"""Checks of robots: mass, units, inertia, limits, mimic joints, segments, control; buckling loads.
+
+In the straight state K = Kₑ − λ G: the stiffness of the springs, and a load λ whose joint forces
+have the slopes G. The straight state is lost at the smallest λ > 0 at which K is singular.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import mujoco
 import numpy as np
+from scipy.linalg import eigh
 
 from softgrasp.checks.bodies import (
     DENSITIES,
@@ -38,11 +44,14 @@ from softgrasp.description.bendable import (
     Chamber,
 )
 from softgrasp.description.robot import ControlledJoint, Link, Mimic, RigidJoint, Robot
+from softgrasp.description.scene import STANDARD_GRAVITY
 from softgrasp.errors import DescriptionError
 from softgrasp.extensions import HARDWARE_CHECKS
 from softgrasp.io.hand_sanity import FULL_ROTATION, TWO_ROTATIONS, stroke_doubt
 from softgrasp.io.urdf.length_unit import largest_lengths, unit_doubt
 from softgrasp.io.urdf.links import EMPTY, HULL_DENSITY, parts_of
+from softgrasp.mechanics.transforms import Array
+from softgrasp.model.robot import robot_model
 from softgrasp.model.shapes import join_inertia, part_pose
 
 USUAL_MASS = (1e-3, 1e3)
@@ -56,6 +65,10 @@ FAR = 30.0
 """Range of a prismatic joint over the largest other length of the robot, for a problem [–]."""
 RANGE_TOLERANCE = 0.01
 """Fraction of the leader's range that may be missing, as files have rounded limits [–]."""
+NUDGE = 1e-6
+"""Step of the central differences [rad or m]."""
+NEVER = 1e-9
+"""Slopes of a load over the stiffness below which it never buckles [–]."""
 
 
 def inspect_robot(robot: Robot) -> Inspection:
@@ -89,12 +102,11 @@ def inspect_robot_model(model: mujoco.MjModel, name: str) -> Inspection:
     mass = math.fsum(body.mass for body in bodies)
     expected, actual = "geoms that can touch", "none with a contype or conaffinity"
     inert = finding("problem", f"robot '{name}'", expected, actual)
+    touching = format_count(len(geoms), "colliding geom")
     checks = (
         Check("mass", f"{mass:.6g} kg in {format_count(len(bodies), 'part')}"),
         inertia_check(bodies),
-        Check(
-            "contacts", format_count(len(geoms), "colliding geom"), () if len(geoms) else (inert,)
-        ),
+        Check("contacts", touching, () if len(geoms) else (inert,)),
         Check("actuators", format_count(model.nu, "actuator")),
     )
     return Inspection("robot", name, checks)
@@ -184,13 +196,8 @@ def odd_limits(robot: Robot) -> dict[RigidJoint, Guess]:
     Raises:
         DescriptionError: A mesh cannot be read.
     """
-    ranges = {
-        joint: joint.upper - joint.lower
-        for joint in robot.joints
-        if joint.type in ("revolute", "prismatic")
-        and joint.lower is not None
-        and joint.upper is not None
-    }
+    limited = [joint for joint in robot.joints if joint.type in ("revolute", "prismatic")]
+    ranges = {joint: (joint.upper or 0.0) - (joint.lower or 0.0) for joint in limited}
     rotations = [width for joint, width in ranges.items() if joint.type == "revolute" and width]
     limit = FULL_ROTATION if min(rotations, default=0.0) > FULL_ROTATION else TWO_ROTATIONS
     if max(rotations, default=0.0) <= TWO_ROTATIONS:
@@ -198,11 +205,7 @@ def odd_limits(robot: Robot) -> dict[RigidJoint, Guess]:
     slides = any(joint.type == "prismatic" for joint in ranges)
     longest = (FAR * max(largest_lengths(robot)) if slides else 0.0) or math.inf
     units = {"revolute": (DEGREES, limit), "prismatic": (MILLIMETRES, longest)}
-    return {
-        joint: units[joint.type][0]
-        for joint, width in ranges.items()
-        if width > units[joint.type][1]
-    }
+    return {one: units[one.type][0] for one, width in ranges.items() if width > units[one.type][1]}
 
 
 def _limit_check(robot: Robot) -> Check:
@@ -239,8 +242,6 @@ def _limit_findings(joint: RigidJoint, in_millimetres: bool) -> Iterator[Finding
 
 
 # Bendable segments and control
-
-
 def bendable_checks(robot: Robot) -> list[Check]:
     """Check stiffness, mass, actuators and control of segments; empty without segments."""
     if not robot.bendables:
@@ -250,17 +251,16 @@ def bendable_checks(robot: Robot) -> list[Check]:
     actuators = sum(len(part.actuation) for part in parts)
     control = f"{format_count(len(controlled), 'joint')} under ros2_control"
     is_arm = robot.hydraulics is not None  # which has no limits of curvature and no ros2_control
-    segment_findings = [item for part in parts for item in _body_findings(part, is_arm)]
-    actuator_findings = [item for part in parts for item in _actuator_findings(part, is_arm)]
-    control_findings = [
-        item for part in parts for item in _control_findings(part, controlled.get(part.name))
-    ]
+    body = tuple(item for part in parts for item in _body_findings(part, is_arm))
+    actuator = tuple(item for part in parts for item in _actuator_findings(part, is_arm))
+    pairs = [(part, controlled.get(part.name)) for part in parts]
+    commands = tuple(item for pair in pairs for item in _control_findings(*pair))
     if is_arm and not controlled:
-        control, control_findings = "chambers under hydraulic drives", []
+        control, commands = "chambers under hydraulic drives", ()
     return [
-        Check("segments", format_count(len(parts), "segment"), tuple(segment_findings)),
-        Check("actuators", format_count(actuators, "actuator"), tuple(actuator_findings)),
-        Check("control", control, tuple(control_findings)),
+        Check("segments", format_count(len(parts), "segment"), body),
+        Check("actuators", format_count(actuators, "actuator"), actuator),
+        Check("control", control, commands),
     ]
 
 
@@ -276,9 +276,8 @@ def hardware_check(robot: Robot) -> Check:
         except DescriptionError as error:
             subject, expected = f"control '{system.name}'", "hardware that softgrasp can control"
             findings.append(finding(severity, subject, expected, str(error)))
-    return Check(
-        "hardware", format_count(len(robot.control), "ros2_control element"), tuple(findings)
-    )
+    count = format_count(len(robot.control), "ros2_control element")
+    return Check("hardware", count, tuple(findings))
 
 
 def _problem(part: Bendable, expected: str, actual: str, **numbers: float) -> Finding:
@@ -321,23 +320,17 @@ def _actuator_findings(part: Bendable, is_arm: bool) -> Iterator[Finding]:
         if all(math.cos(angle - part.limits.phi_min) < ANGLE_ROUNDING for angle in directions):
             yield _problem(part, f"{kind} that bend it in its plane", "none", actuators=number)
         return
-    gap = _widest_gap(directions)
+    # below π the gaps between neighbours leave no direction out
+    around = sorted(angle % math.tau for angle in directions)
+    gap = max(b - a for a, b in pairwise([*around, around[0] + math.tau]))
     if gap >= math.pi - ANGLE_ROUNDING:
-        yield _problem(
-            part,
-            f"{kind} that bend it in every plane",
-            f"none over {math.degrees(gap):.0f}° around the backbone",
-            actuators=number,
-            gap_rad=gap,
-        )
+        actual = f"none over {math.degrees(gap):.0f}° around the backbone"
+        expected, numbers = f"{kind} that bend it in every plane", {"gap_rad": gap}
+        yield _problem(part, expected, actual, actuators=number, **numbers)
     if (rest := _imbalance(part.actuation)) >= ANGLE_ROUNDING:
-        yield _problem(
-            part,
-            f"{kind} that bend nothing where all act alike",
-            f"{100 * rest:.3g} % of their lever arms unbalanced",
-            actuators=number,
-            imbalance=rest,
-        )
+        actual = f"{100 * rest:.3g} % of their lever arms unbalanced"
+        expected, numbers = f"{kind} that bend nothing where all act alike", {"imbalance": rest}
+        yield _problem(part, expected, actual, actuators=number, **numbers)
 
 
 def _weak_findings(part: Bendable) -> Iterator[Finding]:
@@ -388,22 +381,15 @@ def _directions(actuator: BendableActuator) -> list[float]:
     return [actuator.angle + math.pi, *suction]
 
 
-def _widest_gap(directions: list[float]) -> float:
-    """Largest angle between neighbouring directions [rad]; below π they span all directions."""
-    around = sorted(angle % math.tau for angle in directions)
-    return max(b - a for a, b in zip(around, [*around[1:], around[0] + math.tau], strict=True))
-
-
 def _imbalance(actuators: tuple[BendableActuator, ...]) -> float:
     """Return the resultant lever arm at equal actuation over the sum of lever arms [–]."""
-    arms = [
-        actuator.radius * (actuator.area if isinstance(actuator, Chamber) else 1.0)
-        for actuator in actuators
+    levers = [
+        (one.radius * (one.area if isinstance(one, Chamber) else 1.0), one.angle)
+        for one in actuators
     ]
-    angles = [actuator.angle for actuator in actuators]
-    x = math.fsum(arm * math.cos(angle) for arm, angle in zip(arms, angles, strict=True))
-    y = math.fsum(arm * math.sin(angle) for arm, angle in zip(arms, angles, strict=True))
-    return math.hypot(x, y) / math.fsum(arms)
+    x = math.fsum(arm * math.cos(angle) for arm, angle in levers)
+    y = math.fsum(arm * math.sin(angle) for arm, angle in levers)
+    return math.hypot(x, y) / math.fsum(arm for arm, _ in levers)
 
 
 def _control_findings(part: Bendable, joint: ControlledJoint | None) -> Iterator[Finding]:
@@ -423,8 +409,6 @@ def _control_findings(part: Bendable, joint: ControlledJoint | None) -> Iterator
 
 
 # Mimic joints
-
-
 @dataclass(frozen=True)
 class Coupling:
     """A mimic joint and its leader; joint variables in rad or m."""
@@ -498,23 +482,133 @@ def _finding(coupling: Coupling) -> Finding:
     if coupling.possible is not None:
         ends = dict.fromkeys(f"{end:.4g}" for end in coupling.possible)
         where = f"only {'at' if len(ends) == 1 else 'in'} {' … '.join(ends)}"
-    numbers = {
-        "multiplier": mimic.multiplier,
-        "offset": mimic.offset,
-        "fraction": coupling.fraction,
-        "lower": low,
-        "upper": high,
-        "requested_low": coupling.requested[0],
-        "requested_high": coupling.requested[1],
-    }
-    return finding(
-        "problem",
-        f"joint '{follower.name}'",
-        f"limits around {coupling.requested[0]:.4g} … {coupling.requested[1]:.4g} {unit}, "
-        f"{mimic.multiplier:g} x those of '{leader.name}' ({first:.4g} … {last:.4g}) "
-        f"+ {mimic.offset:g}",
-        f"{low:.4g} … {high:.4g} {unit}: '{leader.name}' can move {where}, "
-        f"{100 * coupling.fraction:.3g} % of its range",
-        "set the limits that its leader requires, or change the sign of the multiplier",
-        **{name: value for name, value in numbers.items() if math.isfinite(value)},
+    min_, max_ = coupling.requested
+    numbers = {"multiplier": mimic.multiplier, "offset": mimic.offset}
+    numbers |= {"fraction": coupling.fraction, "lower": low, "upper": high}
+    numbers |= {"requested_low": min_, "requested_high": max_}
+    expected = (
+        f"limits around {min_:.4g} … {max_:.4g} {unit}, {mimic.multiplier:g} x those of "
+        f"'{leader.name}' ({first:.4g} … {last:.4g}) + {mimic.offset:g}"
     )
+    actual = (
+        f"{low:.4g} … {high:.4g} {unit}: '{leader.name}' can move {where}, "
+        f"{100 * coupling.fraction:.3g} % of its range"
+    )
+    advice = "set the limits that its leader requires, or change the sign of the multiplier"
+    finite = {name: value for name, value in numbers.items() if math.isfinite(value)}
+    return finding("problem", f"joint '{follower.name}'", expected, actual, advice, **finite)
+
+
+# Buckling loads
+@dataclass(frozen=True)
+class BucklingLoads:
+    """Loads at which a straight robot buckles.
+
+    Args:
+        weight_factor: Multiple of gravity; ∞ where weight alone never does it.
+        tip_forces: Force on the end link of each chain of segments, from its end towards its base,
+            besides the weight [N]; 0 where the weight alone is enough.
+    """
+
+    weight_factor: float
+    tip_forces: dict[str, float]
+
+
+def buckling_loads(robot: Robot, gravity: Array | None = None) -> BucklingLoads:
+    """Compute the buckling loads of a robot with straight segments and locked rigid joints.
+
+    Args:
+        robot: The robot; its number of links is that of the discretisation.
+        gravity: In the frame of its base, (3,) [m/s²]; by default that of its hydraulics, and
+            9.81 m/s² down without.
+
+    Raises:
+        DescriptionError: It has no bendable segment.
+        BuildError: It makes no model.
+    """
+    if not robot.bendables:
+        raise DescriptionError(
+            f"{robot.name}: expected a robot with bendable segments to compute buckling loads, "
+            "found none"
+        )
+    if gravity is None:
+        hydraulics = robot.hydraulics
+        gravity = np.array(STANDARD_GRAVITY if hydraulics is None else hydraulics.gravity)
+    state = _StraightState(robot, gravity)
+    stiffness, weight = np.diag(state.stiffness), state.slopes(state.weight)
+    factor = _critical(weight, stiffness)
+    loaded = stiffness - weight
+    forces = {
+        part.child: 0.0 if factor <= 1.0 else _critical(state.slopes(state.push(part)), loaded)
+        for part in state.last_segments
+    }
+    return BucklingLoads(factor, forces)
+
+
+class _StraightState:
+    """MuJoCo model of a robot near its straight state."""
+
+    def __init__(self, robot: Robot, gravity: Array) -> None:
+        self._model = robot_model(robot)
+        self._model.opt.gravity[:] = gravity
+        self._data = mujoco.MjData(self._model)
+        mujoco.mj_forward(self._model, self._data)
+        model = self._model
+        self._springs = np.flatnonzero(model.jnt_stiffness > 0.0)
+        self._freedoms = model.jnt_dofadr[self._springs]
+        self.stiffness: Array = model.jnt_stiffness[self._springs]
+        """Of the joints of the cells [N·m/rad or N/m], (n,)."""
+        carrying = {
+            int(body)
+            for part in robot.bendables
+            for body in self._ancestors(model.body(f"{part.name}_0").id)
+        }
+        self.last_segments = [
+            part for part in robot.bendables if model.body(part.child).id not in carrying
+        ]
+        """Segments that carry no others."""
+
+    def _ancestors(self, body: int) -> list[int]:
+        bodies = []
+        while body:
+            body = int(self._model.body_parentid[body])
+            bodies.append(body)
+        return bodies
+
+    def weight(self) -> Array:
+        """Joint forces of the weight in the present state, (nv,)."""
+        return np.asarray(-self._data.qfrc_bias)
+
+    def push(self, part: Bendable) -> Callable[[], Array]:
+        """Return the joint forces of a unit force on the end of a segment towards its base."""
+        body = self._model.body(part.child).id
+        mujoco.mj_resetData(self._model, self._data)
+        mujoco.mj_forward(self._model, self._data)
+        along = -self._data.xmat[body].reshape(3, 3)[:, 2]
+
+        def forces() -> Array:
+            jacobian = np.zeros((3, self._model.nv))
+            mujoco.mj_jacBody(self._model, self._data, jacobian, None, body)
+            return np.asarray(along @ jacobian)
+
+        return forces
+
+    def slopes(self, forces: Callable[[], Array]) -> Array:
+        """Compute the symmetric slopes of joint forces of the cells in the straight state."""
+        columns = []
+        for joint in self._springs:
+            ends = []
+            for step in (NUDGE, -NUDGE):
+                mujoco.mj_resetData(self._model, self._data)
+                self._data.qpos[self._model.jnt_qposadr[joint]] += step
+                mujoco.mj_forward(self._model, self._data)
+                ends.append(forces()[self._freedoms].copy())
+            columns.append((ends[0] - ends[1]) / (2.0 * NUDGE))
+        matrix = np.stack(columns, axis=1)
+        return np.asarray(0.5 * (matrix + matrix.T))
+
+
+def _critical(slopes: Array, stiffness: Array) -> float:
+    """Return the smallest positive factor on a load at which the stiffness is lost."""
+    largest = float(eigh(slopes, stiffness, eigvals_only=True)[-1])
+    return 1.0 / largest if largest > NEVER else math.inf

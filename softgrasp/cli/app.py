@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Annotated, Any, NamedTuple
 
 import typer
+from typer import Option
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command, get_group
 
@@ -29,92 +30,81 @@ class Verb(NamedTuple):
 
 
 VERBS = {
-    "demo": Verb(
-        "softgrasp.cli.demo:demo", "Run the main job: a hand grasps a strawberry.", "softgrasp demo"
-    ),
-    "grasp": Verb(
-        "softgrasp.cli.grasp:grasp",
-        "Simulate a grasp; write numbers, figures, video and report.",
-        "softgrasp grasp four_finger strawberry --density 700 --hold",
-    ),
-    "view": Verb(
-        "softgrasp.cli.view:view",
-        "Show a hand or a result in the browser.",
-        "softgrasp view four_finger --save four_finger.html",
-    ),
-    "sweep": Verb(
-        "softgrasp.cli.sweep:sweep",
-        "Simulate many grasps that differ in some fields; write a table.",
-        "softgrasp sweep four_finger strawberry --density 160,700,1500 --hold",
-    ),
-    "plan": Verb(
-        "softgrasp.cli.plan:plan",
-        "Try many hand poses; rank the grasps, make videos of the best.",
-        "softgrasp plan four_finger strawberry --candidates 50",
-    ),
-    "calibrate": Verb(
-        "softgrasp.cli.calibrate:calibrate",
-        "Estimate a soft finger's parameters from measurements.",
-        "softgrasp calibrate paper000",
-    ),
-    "report": Verb(
-        "softgrasp.cli.report:report",
-        "Write the report of a result from its files.",
-        "softgrasp report out/demo --no-video",
-    ),
-    "explain": Verb(
-        "softgrasp.cli.explain:explain",
-        "Print every value of a grasp and who states it.",
-        "softgrasp explain four_finger strawberry --field contact",
-    ),
-    "rerun": Verb(
-        "softgrasp.cli.grasp:rerun",
-        "Repeat a result and compare it bit for bit.",
-        "softgrasp rerun out/demo",
-    ),
-    "new": Verb(
-        "softgrasp.cli.listing:new", "Write a commented template.", "softgrasp new hand my_hand"
-    ),
-    "list": Verb(
-        "softgrasp.cli.listing:list_", "List hands, objects, scenes, …", "softgrasp list hands"
-    ),
-    "check": Verb(
-        "softgrasp.cli.check:check",
-        "Check a file: contents and problems.",
-        "softgrasp check four_finger",
-    ),
-    "convert": Verb(
-        "softgrasp.cli.convert:convert",
-        "Write hands, scenes and robots in other formats.",
-        "softgrasp convert four_finger hand.xml",
-    ),
-    "schema": Verb(
-        "softgrasp.cli.schema:schema",
-        "Write JSON schemas, with which editors complete YAML files.",
-        "softgrasp schema scene",
-    ),
-    "crosscheck": Verb(
-        "softgrasp.cli.crosscheck:crosscheck",
-        "Simulate a scene in several engines and compare.",
-        "softgrasp crosscheck paper000_release --backends mujoco,ode",
-    ),
-    "bench": Verb(
-        "softgrasp.cli.bench:bench",
-        "Measure the closed loop, or starts.",
-        "softgrasp bench closure",
-    ),
-    "doctor": Verb(
-        "softgrasp.cli.doctor:doctor", "Check what is installed and what works.", "softgrasp doctor"
-    ),
+    name: Verb(f"softgrasp.cli.{module}", line, f"softgrasp {example}")
+    for name, module, line, example in (
+        ("demo", "grasp:demo", "Run the main job: a hand grasps a strawberry.", "demo"),
+        (
+            "grasp",
+            "grasp:grasp",
+            "Simulate a grasp; write numbers, figures, video and report.",
+            "grasp four_finger strawberry --density 700 --hold",
+        ),
+        (
+            "view",
+            "view:view",
+            "Show a hand or a result in the browser.",
+            "view four_finger --save four_finger.html",
+        ),
+        (
+            "sweep",
+            "sweep:sweep",
+            "Simulate many grasps that differ in some fields; write a table.",
+            "sweep four_finger strawberry --density 160,700,1500 --hold",
+        ),
+        (
+            "plan",
+            "plan:plan",
+            "Try many hand poses; rank the grasps, make videos of the best.",
+            "plan four_finger strawberry --candidates 50",
+        ),
+        (
+            "calibrate",
+            "calibrate:calibrate",
+            "Estimate a soft finger's parameters from measurements.",
+            "calibrate paper000",
+        ),
+        (
+            "report",
+            "grasp:report",
+            "Write the report of a result from its files.",
+            "report out/demo --no-video",
+        ),
+        (
+            "explain",
+            "grasp:explain",
+            "Print every value of a grasp and who states it.",
+            "explain four_finger strawberry --field contact",
+        ),
+        ("rerun", "grasp:rerun", "Repeat a result and compare it bit for bit.", "rerun out/demo"),
+        ("new", "listing:new", "Write a commented template.", "new hand my_hand"),
+        ("list", "listing:list_", "List hands, objects, scenes, …", "list hands"),
+        ("check", "check:check", "Check a file: contents and problems.", "check four_finger"),
+        (
+            "convert",
+            "convert:convert",
+            "Write hands, scenes and robots in other formats.",
+            "convert four_finger hand.xml",
+        ),
+        (
+            "schema",
+            "schema:schema",
+            "Write JSON schemas, with which editors complete YAML files.",
+            "schema scene",
+        ),
+        (
+            "crosscheck",
+            "crosscheck:crosscheck",
+            "Simulate a scene in several engines and compare.",
+            "crosscheck paper000_release --backends mujoco,ode",
+        ),
+        ("bench", "bench:bench", "Measure the closed loop, or starts.", "bench closure"),
+        ("doctor", "doctor:doctor", "Check what is installed and what works.", "doctor"),
+    )
 }
-ALIASES = {"benchmark": "bench"}
-"""Other names of verbs, which the help does not list."""
 GROUPS = {
     "twin": Verb(
-        COMMANDS["twin"],
-        "Run a digital twin, or its simulated devices.",
-        "softgrasp twin run",
-    ),
+        COMMANDS["twin"], "Run a digital twin, or its simulated devices.", "softgrasp twin run"
+    )
 }
 """Verbs that have verbs of their own."""
 
@@ -142,12 +132,8 @@ class SectionedGroup(TyperGroup):
         width = max(map(len, self.commands))
         for section, verbs in SECTIONS.items():
             with formatter.section(section):
-                formatter.write_dl(
-                    [
-                        (name.ljust(width), self.commands[name].get_short_help_str())
-                        for name in verbs
-                    ]
-                )
+                lines = ((name, self.commands[name].get_short_help_str()) for name in verbs)
+                formatter.write_dl([(name.ljust(width), line) for name, line in lines])
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return the command of a verb, also of a verb of another distribution."""
@@ -157,13 +143,7 @@ class SectionedGroup(TyperGroup):
 
 
 class LazyCommand(TyperCommand):
-    """Placeholder of a verb in the list of verbs; its module is imported when it is called.
-
-    Args:
-        name: Name of the verb.
-        verb: Its entry in ``VERBS`` or ``GROUPS``.
-        hidden: Whether the help omits it.
-    """
+    """Placeholder of a verb in the list of verbs; its module is imported when it is called."""
 
     def __init__(self, name: str, verb: Verb, *, hidden: bool = False) -> None:
         super().__init__(name=name, short_help=verb.line, hidden=hidden)
@@ -203,10 +183,9 @@ _app = typer.Typer(
 @_app.callback()
 def _root(
     context: typer.Context,
-    version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
+    version: Annotated[bool, Option("--version", help="Show the version.")] = False,
     verbose: Annotated[
-        bool,
-        typer.Option("--verbose", help="Log on standard error what is read, run and written."),
+        bool, Option("--verbose", help="Log on standard error what is read, run and written.")
     ] = False,
 ) -> None:
     terminal.set_up_logging(verbose=verbose)
@@ -221,5 +200,4 @@ def _root(
 app: Any = get_command(_app)  # a group of typer, whose type has no public name
 for _name, _verb in (VERBS | GROUPS).items():
     app.add_command(LazyCommand(_name, _verb))
-for _name, _other in ALIASES.items():
-    app.add_command(LazyCommand(_name, VERBS[_other], hidden=True))
+app.add_command(LazyCommand("benchmark", VERBS["bench"], hidden=True))  # another name

@@ -12,6 +12,7 @@ from statistics import median
 from typing import Annotated, Any, NamedTuple
 
 import typer
+from typer import Argument, Option
 
 from softgrasp.cli import terminal
 from softgrasp.cli.names import require_known
@@ -68,11 +69,11 @@ STARTS = (
 
 def bench(
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help="Benchmark: closure or startup.")
+        str, Argument(metavar="NAME", help="Benchmark: closure or startup.")
     ] = "closure",
     *,
     rounds: Annotated[
-        int | None, typer.Option(min=1, help="Repetitions; else 25 of closure, 5 of startup.")
+        int | None, Option(min=1, help="Repetitions; else 25 of closure, 5 of startup.")
     ] = None,
     out: Out = None,
     json: Json = False,

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+from typer import Argument, Option
 
 from softgrasp.cli import terminal
 from softgrasp.cli.names import plain_value, require_shipped
@@ -21,7 +22,6 @@ from softgrasp.io.files import remove_written
 if TYPE_CHECKING:
     from softgrasp.calibration.files import LoadedProblem
     from softgrasp.calibration.result import CalibrationResult, ExtensionResult
-    from softgrasp.description.calibration import CalibrationProblem, ExtensionProblem
 
     AnyCalibrationResult = CalibrationResult | ExtensionResult
 
@@ -40,102 +40,87 @@ class Stage(StrEnum):
 
 def calibrate(
     problem: Annotated[
-        str | None, typer.Argument(metavar="PROBLEM", help="Problem in YAML, or a shipped one.")
+        str | None, Argument(metavar="PROBLEM", help="Problem in YAML, or a shipped one.")
     ] = None,
     *,
     finger: Annotated[
-        str | None, typer.Option(metavar="NAME|FILE", help="Finger, where there is no problem.")
+        str | None, Option(metavar="NAME|FILE", help="Finger, where there is no problem.")
     ] = None,
     photos: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Photographs under weights; 20g.png, …")
+        Path | None, Option(metavar="DIR", help="Photographs under weights; 20g.png, …")
     ] = None,
     flip: Annotated[
         bool | None,
-        typer.Option(
-            "--flip/--no-flip", help="Photographs show the clamp at the right; else detected."
-        ),
+        Option("--flip/--no-flip", help="Photographs show the clamp at the right; else detected."),
     ] = None,
     tip: Annotated[
         bool | None,
-        typer.Option("--tip/--no-tip", help="Whether the end of the finger is measured, too."),
+        Option("--tip/--no-tip", help="Whether the end of the finger is measured, too."),
     ] = None,
     tilt: Annotated[
         str | None,
-        typer.Option(
-            metavar="DEG|base", help="Direction of the base in photographs; base measures it."
-        ),
+        Option(metavar="DEG|base", help="Direction of the base in photographs; base measures it."),
     ] = None,
     zero: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="design|unloaded|FILE",
             help="Zero of angles: the described finger, the photograph without a weight, or one "
             "of the finger at rest.",
         ),
     ] = None,
     empty: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Photograph without the finger, for any colour."),
+        Path | None, Option(metavar="FILE", help="Photograph without the finger, for any colour.")
     ] = None,
     markers: Annotated[
-        str | None,
-        typer.Option(metavar="auto|HUE", help="Dots on joints and tip: auto, blue, 120, …"),
+        str | None, Option(metavar="auto|HUE", help="Dots on joints and tip: auto, blue, 120, …")
     ] = None,
     lens: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="camera.yaml whose distortion is removed.")
+        Path | None, Option(metavar="FILE", help="camera.yaml whose distortion is removed.")
     ] = None,
     camera: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Only calibrate a camera from a board; see --board."),
+        Option(metavar="DIR", help="Only calibrate a camera from a board; see --board."),
     ] = None,
     board: Annotated[
-        str | None,
-        typer.Option(metavar="RxCxMM", help="Inner corners and square of the board: 6x9x25."),
+        str | None, Option(metavar="RxCxMM", help="Inner corners and square of the board: 6x9x25.")
     ] = None,
     videos: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Videos of releases; 20g.avi, …")
+        Path | None, Option(metavar="DIR", help="Videos of releases; 20g.avi, …")
     ] = None,
     frame_rate: Annotated[
         float | None,
-        typer.Option(metavar="HZ", help="Frame rate of the videos; else that of their files."),
+        Option(metavar="HZ", help="Frame rate of the videos; else that of their files."),
     ] = None,
     length_mm: Annotated[
-        float | None, typer.Option(metavar="L", help="Length of the finger in the videos [mm].")
+        float | None, Option(metavar="L", help="Length of the finger in the videos [mm].")
     ] = None,
     hung: Annotated[
-        Path | None, typer.Option(metavar="CSV", help="Columns mass_g, q1_deg, … under weights.")
+        Path | None, Option(metavar="CSV", help="Columns mass_g, q1_deg, … under weights.")
     ] = None,
     releases: Annotated[
-        Path | None, typer.Option(metavar="CSV", help="Columns mass_g, overshoots, settling_s.")
+        Path | None, Option(metavar="CSV", help="Columns mass_g, overshoots, settling_s.")
     ] = None,
     forces: Annotated[
-        Path | None, typer.Option(metavar="CSV", help="Columns pressure_kPa, force_N at the tip.")
+        Path | None, Option(metavar="CSV", help="Columns pressure_kPa, force_N at the tip.")
     ] = None,
     method: Annotated[
         Literal["map", "least-squares", "pso", "pso+least-squares"],
-        typer.Option(
+        Option(
             help="Joint estimate with systematic errors, or stage by stage: least squares, "
             "particle swarm, or one after the other."
         ),
     ] = "map",
-    stage: Annotated[
-        list[Stage] | None,
-        typer.Option(help="Only this stage; repeatable."),
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of the swarm.")] = 0,
-    particles: Annotated[
-        int, typer.Option(min=2, metavar="N", help="Particles of the swarm.")
-    ] = 14,
-    iterations: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Iterations of the swarm.")
-    ] = 100,
+    stage: Annotated[list[Stage] | None, Option(help="Only this stage; repeatable.")] = None,
+    seed: Annotated[int, Option(min=0, metavar="N", help="Seed of the swarm.")] = 0,
+    particles: Annotated[int, Option(min=2, metavar="N", help="Particles of the swarm.")] = 14,
+    iterations: Annotated[int, Option(min=1, metavar="N", help="Iterations of the swarm.")] = 100,
     resume: Annotated[
-        bool,
-        typer.Option("--resume", help="Continue from the evaluations in the output directory."),
+        bool, Option("--resume", help="Continue from the evaluations in the output directory.")
     ] = False,
     settings: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--set",
             metavar="FIELD=VALUE",
             help="Field of the problem, such as gain_model=uniform; repeatable.",
@@ -143,7 +128,7 @@ def calibrate(
     ] = None,
     pool: Annotated[
         list[Path] | None,
-        typer.Option(
+        Option(
             metavar="DIR",
             help="Only pool calibrations of several fingers of one mould, each with its --pool: "
             "their mean, their scatter, and the next finger.",
@@ -151,17 +136,17 @@ def calibrate(
     ] = None,
     pressure_step: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             metavar="CSV",
             help="Only fit dead time and time constants of the pressure to columns time_s, "
             "command_kPa, pressure_kPa; with --finger, write it with them.",
         ),
     ] = None,
     advise: Annotated[
-        bool, typer.Option("--advise", help="Show what to measure next, the best first.")
+        bool, Option("--advise", help="Show what to measure next, the best first.")
     ] = False,
     accept: Annotated[
-        bool, typer.Option("--accept", help="Exit with 0 although the fit is not credible.")
+        bool, Option("--accept", help="Exit with 0 although the fit is not credible.")
     ] = False,
     no_report: NoReport = False,
     out: Out = None,
@@ -200,14 +185,17 @@ def calibrate(
     tables = {"hung": hung, "releases": releases, "forces": forces}
     video_options = {"frame_rate": frame_rate, "finger_length": length_mm and length_mm / 1e3}
     changes = _changes(settings or [])
-    photo_options = _photo_options(photos, flip, tip, tilt, zero, empty, markers, lens)
+    photo_options = _photo_options(
+        photos, tilt, zero, {"empty": empty, "lens": lens}, flip=flip, tip=tip, markers=markers
+    )
     if zero in ("design", "unloaded"):
         changes["zero"] = zero
     with terminal.progress_bar() as update:
         update("reading measurements", None)
         loaded = _load(problem, finger, tables, photo_options, videos, video_options, changes)
+    subject: Any = getattr(loaded.problem, "finger", loaded.problem)
     directory = terminal.output_directory(
-        f"calibrate_{_name(loaded.problem)}", out, force=force, resume=resume
+        f"calibrate_{subject.name}", out, force=force, resume=resume
     )
     require_writable(directory)
     if force and not resume:
@@ -249,40 +237,34 @@ def calibrate(
 
 
 def _photo_options(
-    photos: Path | None,
-    flip: bool | None,
-    tip: bool | None,
-    tilt: str | None,
-    zero: str | None,
-    empty: Path | None,
-    markers: str | None,
-    lens: Path | None,
+    photos: Path | None, tilt: str | None, zero: str | None, files: dict[str, Any], **options: Any
 ) -> dict[str, Any]:
     """Return the options of photographs as in a problem file; empty without photographs."""
-    options: dict[str, Any] = {"flip": flip, "tip": tip, "markers": markers}
     if tilt is not None:
         try:
             options["tilt"] = tilt if tilt == "base" else math.radians(float(tilt))
         except ValueError:
             message = f"--tilt: expected an angle in degrees or base, found '{tilt}'"
             raise DescriptionError(message) from None
-    rest = None if zero in ("design", "unloaded") or zero is None else Path(zero)
-    for name, file in (("empty", empty), ("rest", rest), ("lens", lens)):
-        if file is not None and not file.is_file():
-            also = "design, unloaded or " if name == "rest" else ""
-            option = "zero" if name == "rest" else name
-            raise DescriptionError(f"--{option}: expected {also}a file, found none at '{file}'")
-        options[name] = None if file is None else str(file.resolve())
+    if zero is not None and zero not in ("design", "unloaded"):
+        files["rest"] = Path(zero)
+    for name in ("empty", "rest", "lens"):
+        if (file := files.get(name)) is None:
+            continue
+        if not file.is_file():
+            option = "zero: expected design, unloaded or" if name == "rest" else f"{name}: expected"
+            raise DescriptionError(f"--{option} a file, found none at '{file}'")
+        options[name] = str(file.resolve())
     options = {name: value for name, value in options.items() if value is not None}
-    if photos is None:
-        if options:
-            option = "zero" if "rest" in options else next(iter(options))
-            raise DescriptionError(
-                f"expected --photos with --{option}, found none; in a problem file it is an option "
-                "of photos"
-            )
-        return {}
-    return {"folder": str(photos.resolve())} | options
+    if photos is not None:
+        return {"folder": str(photos.resolve())} | options
+    if options:
+        option = "zero" if "rest" in options else next(iter(options))
+        raise DescriptionError(
+            f"expected --photos with --{option}, found none; in a problem file it is an option of "
+            "photos"
+        )
+    return {}
 
 
 def _pool_fingers(
@@ -303,18 +285,13 @@ def _pool_fingers(
         terminal.put(
             f"{kind}: fingers differ by {100 * common:.2g} %, and each joint by {100 * joint:.2g} %"
         )
-    rows = [
-        [name, f"{mean:.3g}", _range(ends), _range(following), UNITS[name.partition("_")[0]]]
-        for name, mean, ends, following in zip(
-            pooled.names, pooled.mean, pooled.mean_interval, pooled.next_interval, strict=True
-        )
-    ]
+    spans = [[f"{low:.3g} … {high:.3g}" for low, high in intervals]
+             for intervals in (pooled.mean_interval, pooled.next_interval)]  # fmt: skip
+    columns = zip(pooled.names, pooled.mean, *spans, strict=True)
+    rows = [[name, f"{mean:.3g}", *ends, UNITS[name.partition("_")[0]]]
+            for name, mean, *ends in columns]  # fmt: skip
     terminal.put_table(["", "mean", "its 95 % interval", "the next finger", "unit"], rows)
     terminal.put_files(files)
-
-
-def _range(ends: Any) -> str:
-    return f"{ends[0]:.3g} … {ends[1]:.3g}"
 
 
 def _fit_pressure(
@@ -324,7 +301,7 @@ def _fit_pressure(
     from softgrasp.calibration.pressure_step import fit_pressure_lag, read_pressure_record
     from softgrasp.io.files import json_text, write_text
     from softgrasp.io.hand import load_finger, save_finger
-    from softgrasp.report.pressure_figure import draw_pressure_record
+    from softgrasp.report.finger_figure import draw_pressure_record
 
     described = None if finger is None else load_finger(finger)
     record = read_pressure_record(path)
@@ -337,12 +314,12 @@ def _fit_pressure(
         draw_pressure_record(record, fit, directory / "pressure_step.png"),
     ]
     if described is not None:
-        file = directory / "finger.yaml"
-        files.append(save_finger(described.replace(pressure_lag=fit.lag), file))
+        lagging = described.replace(pressure_lag=fit.lag)
+        files.append(save_finger(lagging, directory / "finger.yaml"))
     for text in fit.doubts:
         terminal.show_message("warning", text)
     if as_json:
-        terminal.put_json(document | {"files": [str(file) for file in files]})
+        terminal.put_document(document, files)
     else:
         rows = [[name, f"{value:.4g}", f"{fit.errors[name]:.2g}", "s"]
                 for name, value in fit.values.items()]  # fmt: skip
@@ -361,7 +338,7 @@ def _calibrate_camera(
 ) -> None:
     """Estimate the intrinsics of a camera; write camera.yaml."""
     from softgrasp.calibration.files import IMAGE_SUFFIXES
-    from softgrasp.io.camera import save_camera
+    from softgrasp.io.scene import save_camera
     from softgrasp.vision.checkerboard import Checkerboard, calibrate_camera
 
     match = re.fullmatch(r"(\d+)x(\d+)x(\d+(?:\.\d+)?)", board or "")
@@ -372,9 +349,8 @@ def _calibrate_camera(
         )
     if not photos.is_dir():
         raise DescriptionError(f"--camera: expected a directory, found none at '{photos}'")
-    checkerboard = Checkerboard(
-        rows=int(match[1]), columns=int(match[2]), square=1e-3 * float(match[3])
-    )
+    rows, columns, square = int(match[1]), int(match[2]), 1e-3 * float(match[3])
+    checkerboard = Checkerboard(rows=rows, columns=columns, square=square)
     images = [file for file in sorted(photos.iterdir()) if file.suffix.lower() in IMAGE_SUFFIXES]
     with terminal.progress_bar() as update:
         update("reading the boards", None)
@@ -393,9 +369,9 @@ def _calibrate_camera(
             "warnings": list(result.warnings), "files": [str(path)],
         })  # fmt: skip
         return
-    rows = [[name, f"{values[name]:.5g}", f"{error:.2g}", "" if name[0] in "kp" else "pixels"]
-            for name, error in result.errors.items()]  # fmt: skip
-    terminal.put_table(["parameter", "value", "error", "unit"], rows)
+    table = [[name, f"{values[name]:.5g}", f"{error:.2g}", "" if name[0] in "kp" else "pixels"]
+             for name, error in result.errors.items()]  # fmt: skip
+    terminal.put_table(["parameter", "value", "error", "unit"], table)
     terminal.put(
         f"{len(result.used)} photographs, residual {result.residual:.2g} pixels rms, boards cover "
         f"{100 * result.coverage:.0f} % of the image"
@@ -432,13 +408,6 @@ def _load(
     return problem_from({"finger": finger} | tree | changes, Path.cwd())
 
 
-def _name(problem: CalibrationProblem | ExtensionProblem) -> str:
-    """Return the name of the calibrated finger or arm."""
-    from softgrasp.description.calibration import CalibrationProblem
-
-    return problem.finger.name if isinstance(problem, CalibrationProblem) else problem.name
-
-
 def _changes(settings: list[str]) -> dict[str, Any]:
     """Read changed fields of the calibration problem from ``--set``."""
     from softgrasp.description.calibration import CalibrationProblem
@@ -467,7 +436,7 @@ def _print_summary(result: AnyCalibrationResult, files: list[Path], as_json: boo
     if as_json:
         whole = document(result)
         del whole["problem"]
-        terminal.put_json(whole | {"files": [str(file) for file in files]})
+        terminal.put_document(whole, files)
         return
     rows = [row for stage in result.stages for row in _stage_rows(stage, set(result.undetermined))]
     terminal.put_table(["stage", "parameter", "value", "unit", "error", "95 % interval", ""], rows)
@@ -500,8 +469,7 @@ def _stage_rows(stage: Any, undetermined: set[str]) -> list[list[str]]:
         digits = f"{100 * relative:.2g} %" if unit else f"{relative:.2g}"
         error = digits if relative < HUGE else "–"
         remark = "not determined" if name in undetermined else ""
-        if on_bound:
-            remark = "on its bound"
+        remark = "on its bound" if on_bound else remark
         known = math.isfinite(low) and math.isfinite(high)
         interval = f"{low:.4g} … {high:.4g}" if known else "not determined"
         rows.append([stage.name, name, f"{value:.4g}", unit, error, interval, remark])

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Argument, Option
 
 from softgrasp.cli import terminal
 from softgrasp.cli.names import kind_of
@@ -33,30 +34,28 @@ REPAIRABLE = (
 def check(
     what: Annotated[
         str,
-        typer.Argument(
+        Argument(
             metavar="FILE_OR_NAME", help="Hand, object, scene, release, robot, mesh or world."
         ),
     ],
     *,
     finger: Annotated[
-        bool,
-        typer.Option("--finger", help="A mesh is that of a soft finger; --out draws finger.png."),
+        bool, Option("--finger", help="A mesh is that of a soft finger; --out draws finger.png.")
     ] = False,
     options: SceneOptions,
     fix: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--fix",
             help="Repair a robot: units, inertia, limits of followers; --out names the file.",
         ),
     ] = False,
     mass: Annotated[
-        float | None,
-        typer.Option(metavar="KG", help="With --fix: known mass of all links together."),
+        float | None, Option(metavar="KG", help="With --fix: known mass of all links together.")
     ] = None,
     buckling: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--buckling",
             help="Of a robot with bendable segments: the multiple of its weight, and the force on "
             "its ends, at which it buckles from its straight shape.",
@@ -64,7 +63,7 @@ def check(
     ] = False,
     out: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             "--out",
             "-o",
             metavar="DIR|FILE.urdf|FILE.ucrdf",
@@ -165,15 +164,12 @@ def print_document(document: dict[str, Any]) -> None:
     if checks := document.get("checks"):
         rows = [[item["name"], item["verdict"], item["measured"]] for item in checks]
         terminal.put_table(["check", "verdict", "measured"], rows)
-    for item in document.get("repairs", []):
-        terminal.put(f"repaired: {item['sentence']}")
-    for change in document.get("changes", []):
-        terminal.put(f"  {change}")
-    for remark in document["remarks"]:
-        terminal.put(f"remark: {remark}")
-    for problem in document["problems"]:
-        terminal.put(f"problem: {problem}")
-    terminal.put(document["verdict"])
+    texts = [f"repaired: {item['sentence']}" for item in document.get("repairs", [])]
+    texts += [f"  {change}" for change in document.get("changes", [])]
+    texts += [f"remark: {remark}" for remark in document["remarks"]]
+    texts += [f"problem: {problem}" for problem in document["problems"]]
+    for text in (*texts, document["verdict"]):
+        terminal.put(text)
 
 
 def _text(value: Any) -> str:
@@ -199,7 +195,7 @@ def fix_robot(kind: Kind, what: str, out: Path | None, mass: float | None) -> di
     from softgrasp.checks.robot import total_mass
     from softgrasp.cli.properties import document_checks
     from softgrasp.io.load import load_robot, robot_path
-    from softgrasp.io.urdf.text_edits import Edit, write_changed
+    from softgrasp.io.urdf.writer import Edit, write_changed
 
     if kind != "robot":
         raise DescriptionError(f"--fix: expected a robot, found: {kind}")
@@ -211,10 +207,8 @@ def fix_robot(kind: Kind, what: str, out: Path | None, mass: float | None) -> di
     written = repair_robot(robot, total_mass=mass)
     edits: tuple[Edit, ...] = ()
     before = after = document_checks(kind, what)
-    verdict = (
-        f"{before['verdict']}; nothing that --fix can repair was found ({REPAIRABLE}), and no "
-    )
-    verdict += "file was written"
+    verdict = f"{before['verdict']}; nothing that --fix can repair was found ({REPAIRABLE}), and "
+    verdict += "no file was written"
     if changes:
         edits = write_changed(robot_path(what), robot, written, file)
         terminal.note(f"wrote {file}")

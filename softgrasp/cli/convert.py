@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import typer
+from typer import Argument, Option
 
 from softgrasp.cli import terminal
 from softgrasp.cli.names import kind_of, with_article
@@ -42,7 +42,7 @@ States = dict[str, tuple[float, ...]]
 def convert(
     source: Annotated[
         str,
-        typer.Argument(
+        Argument(
             metavar="IN",
             help="Name or file of a hand, scene, release or robot; the directory of a result; with "
             "--to a file of grasps, or a directory of .npy files.",
@@ -50,7 +50,7 @@ def convert(
     ],
     target: Annotated[
         Path,
-        typer.Argument(
+        Argument(
             metavar="OUT",
             help="File to write: .xml (MJCF); .wbt (Webots, with its controller) of a hand, a "
             "scene or a release; .urdf of a hand or a robot; .yaml of a hand; .ucrdf of a robot; "
@@ -60,35 +60,31 @@ def convert(
     ],
     to: Annotated[
         Literal["softgrasp", "dexgraspbench", "isaac", "moveit"] | None,
-        typer.Option(
+        Option(
             help="Format of grasps: softgrasp and moveit are JSON, isaac is YAML, also GraspGen's."
         ),
     ] = None,
     discs: Annotated[
         Discs | None,
-        typer.Option(
+        Option(
             help="Joints of a bendable in .urdf: of its discs, fixed (default) or floating; or "
             "revolute, in a chain of cells that bends."
         ),
     ] = None,
     at: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             metavar="[NAME:]kappa=K,phi=P",
             help="State of a bendable, or of all, in .urdf [1/m, rad]; else straight. Repeatable.",
         ),
     ] = None,
     max_faces: Annotated[
         int | None,
-        typer.Option(
-            "--max-faces", min=4, metavar="N", help="Maximum triangles of a mesh in .wbt."
-        ),
+        Option("--max-faces", min=4, metavar="N", help="Maximum triangles of a mesh in .wbt."),
     ] = None,
     convention: Annotated[
         Literal["standard", "modified"] | None,
-        typer.Option(
-            help="Denavit-Hartenberg convention of a hand's links in .yaml; else unchanged."
-        ),
+        Option(help="Denavit-Hartenberg convention of a hand's links in .yaml; else unchanged."),
     ] = None,
     units: Units = None,
     out: Out = None,
@@ -202,12 +198,12 @@ def _robot_text(source: str, suffix: str, discs: Discs, at: list[str]) -> str:
     from softgrasp.io.urdf import pseudo_rigid_urdf, rigid_urdf, robot_xml
 
     robot = load_robot(source)
-    if suffix == URDF and discs == "revolute":
+    if suffix == URDF and discs != "revolute":
+        return rigid_urdf(robot, states_from(robot, at), discs)
+    if suffix == URDF:
         if at:
             raise DescriptionError("--at: expected fixed or floating discs, found revolute joints")
         return pseudo_rigid_urdf(robot)
-    if suffix == URDF and discs != "revolute":
-        return rigid_urdf(robot, states_from(robot, at), discs)
     if suffix == UCRDF:
         return robot_xml(robot)
     from softgrasp.model.robot import robot_to_mjcf

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
 from softgrasp.cli import terminal
 from softgrasp.cli.names import kind_of, plain_value, with_article
@@ -16,32 +17,30 @@ from softgrasp.errors import DescriptionError, did_you_mean
 
 if TYPE_CHECKING:
     from softgrasp.comparison.compare import CrosscheckResult
-    from softgrasp.comparison.criteria import Finding, Tolerances
+    from softgrasp.comparison.criteria import Tolerances
     from softgrasp.description.calibration import FingerRelease
     from softgrasp.description.scene import GraspScene
 
 
 def crosscheck(
     scene: Annotated[
-        str,
-        typer.Argument(metavar="SCENE", help="Name or file of a grasp scene, or of a release."),
+        str, Argument(metavar="SCENE", help="Name or file of a grasp scene, or of a release.")
     ],
     *,
     backends: Annotated[
-        str, typer.Option(metavar="A,B[,…]", help="Engines; the first is the reference.")
+        str, Option(metavar="A,B[,…]", help="Engines; the first is the reference.")
     ] = "mujoco,ode",
     timestep: Annotated[
-        float | None,
-        typer.Option(metavar="S", help="Time step of the physics [s]; else the scene's."),
+        float | None, Option(metavar="S", help="Time step of the physics [s]; else the scene's.")
     ] = None,
     tolerance: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             metavar="NAME=VALUE", help="Another tolerance, such as static_deg=0.01; repeatable."
         ),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Skip other time steps and critical loads.")
+        bool, Option("--quick", help="Skip other time steps and critical loads.")
     ] = False,
     no_report: NoReport = False,
     out: Out = None,
@@ -55,9 +54,8 @@ def crosscheck(
     The page "Crosscheck" of the documentation explains what is compared, and the tolerances.
     """
     kind_of(scene)  # before anything slow is imported
-    from softgrasp.comparison.compare import command_line
+    from softgrasp.comparison.compare import clear_earlier, command_line, save_crosscheck
     from softgrasp.comparison.compare import crosscheck as run
-    from softgrasp.comparison.files import clear_earlier, save_crosscheck
     from softgrasp.comparison.runs import check_backends
 
     names = check_backends(name.strip() for name in backends.split(",") if name.strip())
@@ -115,27 +113,17 @@ def _tolerances(settings: list[str]) -> Tolerances:
 
 
 def _print_summary(result: CrosscheckResult, files: list[Path], as_json: bool) -> None:
-    from softgrasp.comparison.files import document
+    from softgrasp.comparison.compare import document
+    from softgrasp.report.comparison import finding_table
 
     for text in result.warnings:
         terminal.show_message("warning", text)
     if as_json:
-        terminal.put_json(document(result) | {"files": [str(file) for file in files]})
+        terminal.put_document(document(result), files)
         return
-    named = [name for finding in result.findings for name in finding.values]
-    columns = list(dict.fromkeys([*result.backends, *named]))
-    heads = ["quantity", *columns, "difference", "tolerance", ""]
-    terminal.put_table(heads, [_row(finding, columns) for finding in result.findings])
+    columns, rows = finding_table(result)
+    terminal.put_table(["quantity", *columns, "difference", "tolerance", ""], rows)
     for finding in result.failed:
         terminal.put(f"beyond    {finding.sentence}")
     terminal.put(f"verdict   {result.summary}")
     terminal.put_files(files)
-
-
-def _row(finding: Finding, columns: list[str]) -> list[str]:
-    from softgrasp.report.comparison import number, verdict, with_unit
-
-    cells = [number(finding.values.get(name, "")) for name in columns]
-    quantity = f"{finding.quantity}{f' [{finding.unit}]' if finding.unit else ''}"
-    limits = [with_unit(value, finding) for value in (finding.difference, finding.tolerance)]
-    return [quantity, *cells, *limits, verdict(finding)]

@@ -7,7 +7,6 @@ import platform
 import sys
 import tempfile
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import NamedTuple
 
 from softgrasp import assets
@@ -90,10 +89,12 @@ def _summary(findings: list[Finding]) -> str:
 
 
 def _versions() -> list[Finding]:
+    system = f"{platform.system()} {platform.machine()}"
+    system += "" if platform.system() == "Linux" else ", on which softgrasp is untested"
     findings = [
         Finding("softgrasp", __version__),
         Finding("python", platform.python_version()),
-        Finding("system", _system()),
+        Finding("system", system),
     ]
     findings += [Finding(name, _version(name) or "missing") for name in REQUIRED]
     for name, (extra, purpose) in OPTIONAL.items():
@@ -150,8 +151,12 @@ def _directories() -> list[Finding]:
     from softgrasp.io.convex_decomposition import CACHE_VARIABLE, cache_directory
     from softgrasp.io.object import ROOT_VARIABLE
 
-    cache = cache_directory()
-    writable = _can_write(cache)
+    cache, writable = cache_directory(), True
+    try:
+        parent = next(path for path in (cache, *cache.parents) if path.exists())
+        tempfile.TemporaryFile(dir=parent).close()
+    except OSError:
+        writable = False
     return [
         Finding("cores", str(os.cpu_count())),
         Finding("threads", _threads()),
@@ -163,12 +168,6 @@ def _directories() -> list[Finding]:
         ),
         Finding("YCB meshes", os.environ.get(ROOT_VARIABLE) or f"{ROOT_VARIABLE} is not set"),
     ]
-
-
-def _system() -> str:
-    """Return the operating system, and whether softgrasp is tested on it."""
-    name = f"{platform.system()} {platform.machine()}"
-    return name if platform.system() == "Linux" else f"{name}, on which softgrasp is untested"
 
 
 def _threads() -> str:
@@ -192,13 +191,3 @@ def _alternative(distribution: str) -> str | None:
         (f"{installed}, of {name}" for name in ALTERNATIVES.get(distribution, ())
          if (installed := _version(name)) is not None), None,
     )  # fmt: skip
-
-
-def _can_write(directory: Path) -> bool:
-    """Return whether a directory can be written, or created."""
-    parent = next(path for path in (directory, *directory.parents) if path.exists())
-    try:
-        with tempfile.TemporaryFile(dir=parent):
-            return True
-    except OSError:
-        return False

@@ -1,14 +1,16 @@
-"""``softgrasp grasp`` and ``softgrasp rerun``: simulate one grasp, or repeat a result."""
+"""Verbs of one grasp: ``grasp``, ``demo``, ``explain``, ``rerun`` and ``report``."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Argument, Option
 
 from softgrasp._version import __version__
 from softgrasp.cli import terminal
@@ -40,15 +42,22 @@ from softgrasp.cli.terminal import (
     require_writable,
 )
 from softgrasp.errors import DescriptionError, SoftgraspWarning
+from softgrasp.extensions import DEMOS as EXTENSION_DEMOS
 from softgrasp.io.files import RESULT_FILE, listening
 
 if TYPE_CHECKING:
+    from softgrasp.description.resolved import ResolvedScene
     from softgrasp.description.scene import GraspScene
     from softgrasp.evaluation.result import GraspResult
-    from softgrasp.io.finger_ensemble import FingerEnsemble
     from softgrasp.rendering.viewpoint import Viewpoint
     from softgrasp.sweeps.ensemble import EnsembleResult
 
+Repeat = Callable[["GraspScene", terminal.ProgressCallback], "EnsembleResult"]
+"""Repeats a grasp with fingers of a posterior."""
+DEMOS = {"main": "demo", "soft": "demo_soft"}
+"""Demonstrations of grasps, and the scene of each."""
+HYDRAULIC = "hydraulic"
+"""The demonstration that takes torques."""
 UNITS = {
     "time": "s",
     "joint_position": "rad or m",
@@ -67,22 +76,22 @@ UNITS = {
 @with_scene_options()
 def grasp(
     first: Annotated[
-        str, typer.Argument(metavar="HAND|SCENE", help="Name or file of a hand, or of a scene.")
+        str, Argument(metavar="HAND|SCENE", help="Name or file of a hand, or of a scene.")
     ],
     second: Annotated[
-        str | None, typer.Argument(metavar="OBJECT", help="Name or file of an object.")
+        str | None, Argument(metavar="OBJECT", help="Name or file of an object.")
     ] = None,
     *,
     options: SceneOptions,
     backend: Annotated[
-        str, typer.Option(metavar="NAME", help="Engine: softgrasp list backends.")
+        str, Option(metavar="NAME", help="Engine: softgrasp list backends.")
     ] = "mujoco",
     require_held: Annotated[
-        bool, typer.Option("--require-held", help="Exit with 5 where the object was not held.")
+        bool, Option("--require-held", help="Exit with 5 where the object was not held.")
     ] = False,
     ensemble: Annotated[
         int | None,
-        typer.Option(
+        Option(
             metavar="N",
             help="Repeat with N fingers of the posterior of --finger, a finger.yaml of softgrasp "
             "calibrate, for bands of force and displacement and the success rate.",
@@ -120,11 +129,9 @@ def grasp(
         require_known("contact model", options.contact_model, CONTACT_MODELS)
     scene = scene_of(first, second, options)
     pixels, viewpoint = size_of(video_size), viewpoint_of(camera)
-    known = None if ensemble is None else _known_fingers(options, ensemble, backend)
+    name = scene.name or f"{scene.hand.name}_{scene.object.name}"
     job = Job(
-        directory=output_directory(
-            scene.name or f"{scene.hand.name}_{scene.object.name}", out, force=force
-        ),
+        directory=output_directory(name, out, force=force),
         renderer=renderer,
         video=not no_video,
         video_size=pixels,
@@ -133,16 +140,13 @@ def grasp(
         backend=backend,
         require_held=require_held,
         json=json,
-        ensemble=known,
-        ensemble_size=ensemble or 0,
-        ensemble_seed=options.seed or 0,
-        workers=workers,
+        ensemble=None if ensemble is None else _ensemble(options, ensemble, backend, workers),
     )
     run_job(scene, job)
 
 
-def _known_fingers(options: SceneOptions, size: int, backend: str) -> FingerEnsemble:
-    """Return the ensemble of ``--finger`` after checking its size."""
+def _ensemble(options: SceneOptions, size: int, backend: str, workers: int | None) -> Repeat:
+    """Return the function that repeats a grasp with fingers of ``--finger``, which is checked."""
     from softgrasp.io.finger_ensemble import load_finger_ensemble
     from softgrasp.io.yaml_files import yaml_path
 
@@ -155,9 +159,19 @@ def _known_fingers(options: SceneOptions, size: int, backend: str) -> FingerEnse
     try:
         known = load_finger_ensemble(yaml_path("fingers", options.finger))
         known.drawn(size)
-        return known
     except DescriptionError as error:
         raise DescriptionError(f"--ensemble: {error.message}") from None
+
+    def repeat(scene: GraspScene, update: terminal.ProgressCallback) -> EnsembleResult:
+        from softgrasp.sweeps.ensemble import grasp_ensemble
+
+        def progress(done: int, count: int) -> None:
+            update(f"simulating fingers of the posterior, {done} of {count}", done / count)
+
+        seed = options.seed or 0
+        return grasp_ensemble(scene, known, size, seed, workers=workers, progress=progress)
+
+    return repeat
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,10 +187,7 @@ class Job:
     backend: str = "mujoco"
     require_held: bool = False
     json: bool = False
-    ensemble: FingerEnsemble | None = None
-    ensemble_size: int = 0
-    ensemble_seed: int = 0
-    workers: int | None = None
+    ensemble: Repeat | None = None
 
 
 def run_job(scene: GraspScene, job: Job) -> None:
@@ -204,7 +215,7 @@ def run_job(scene: GraspScene, job: Job) -> None:
         if job.renderer == "gl":
             renderer.result()
         result = _simulate(scene, job, update)
-        ensemble = _simulate_ensemble(scene, job, update)
+        ensemble = job.ensemble and job.ensemble(scene, update)
         files = _write(result, job, update, ensemble)
     _print_summary(result, files, renderer.result(), job, ensemble)
     _exit_with_code(result, job)
@@ -233,27 +244,11 @@ def _simulate(scene: GraspScene, job: Job, update: terminal.ProgressCallback) ->
     except Interrupted as stop:
         clear_earlier_run(job.directory)
         files = ", ".join(map(str, stop.result.save(job.directory)))
-        now = stop.result.simulated_time
         terminal.note(
-            f"interrupted at {now:.3f} s of the run, which is written up to there: {files}"
+            f"interrupted at {stop.result.simulated_time:.3f} s of the run, which is written up to "
+            f"there: {files}"
         )
         raise typer.Exit(INTERRUPTED) from None
-
-
-def _simulate_ensemble(
-    scene: GraspScene, job: Job, update: terminal.ProgressCallback
-) -> EnsembleResult | None:
-    if job.ensemble is None:
-        return None
-    from softgrasp.sweeps.ensemble import grasp_ensemble
-
-    def progress(done: int, count: int) -> None:
-        update(f"simulating fingers of the posterior, {done} of {count}", done / count)
-
-    return grasp_ensemble(
-        scene, job.ensemble, job.ensemble_size, job.ensemble_seed, workers=job.workers,
-        progress=progress,
-    )  # fmt: skip
 
 
 def _write(
@@ -288,28 +283,23 @@ def _write(
 
 
 def _print_summary(
-    result: GraspResult,
-    files: list[Path],
-    renderer: str,
-    job: Job,
-    ensemble: EnsembleResult | None,
+    result: GraspResult, files: list[Path], renderer: str, job: Job, ensemble: EnsembleResult | None
 ) -> None:
     from softgrasp.evaluation.result_files import document
 
     for sentence in result.warnings:
         warnings.warn(sentence, SoftgraspWarning, stacklevel=2)  # shown once
     if job.json:
-        extra: dict[str, Any] = {"files": [str(file) for file in files]}
-        if ensemble is not None:
-            extra["ensemble"] = ensemble.document()
-        terminal.put_json(document(result) | extra | ({"renderer": renderer} if renderer else {}))
+        extra = {"ensemble": ensemble and ensemble.document(), "renderer": renderer}
+        shown = {name: value for name, value in extra.items() if value}
+        terminal.put_document(document(result) | shown, files)
         return
     for line in summary_lines(result):
         terminal.put(line)
     if renderer:
         terminal.put(f"images    {renderer}")
     if ensemble is not None:
-        from softgrasp.report.ensemble import band_rows
+        from softgrasp.report.contact_figures import band_rows
 
         terminal.put(f"ensemble  {ensemble.sentence}")
         heads = ["quantity", "calibrated finger", "2.5 %", "median", "97.5 %"]
@@ -333,32 +323,28 @@ def _exit_with_code(result: GraspResult, job: Job) -> None:
 def summary_lines(result: GraspResult) -> list[str]:
     """Return lines on grasp, outcome, contacts, forces, object, hold test, sensors and run time."""
     from softgrasp.model.object import object_mass
-    from softgrasp.report import grasp_text
+    from softgrasp.report import grasp_text as text
 
-    scene, model = result.scene, result.contact_model
-    kilograms = object_mass(scene.object)
-    mass = f"{1e3 * kilograms:.3g} g" if kilograms < 1.0 else f"{kilograms:.3g} kg"
-    hand = f"{scene.hand.name} closes on {scene.object.name} ({scene.grasp} grasp, {mass})"
-    run = f"{result.simulated_time:.3f} s simulated in {result.wall_time:.2f} s"
-    sensors = [f"sensors   {grasp_text.sensor_clause(result)}"] if result.sensors else []
-    others = grasp_text.others_clause(result)
-    support = grasp_text.support_clause(result)
-    load, sag = grasp_text.load_clause(result), grasp_text.sag_clause(result)
-    further = [f"beside    {others.removeprefix('Beside it, ')}"] if others else []
-    further += [f"load      {load}"] if load else []
-    further += [f"sag       {sag}"] if sag else []
-    further += [f"support   {support.removeprefix('At the end ')} at the end"] if support else []
-    return [
-        f"grasp     {hand}",
-        f"outcome   {result.outcome.name}: {result.message}",
-        f"contacts  {grasp_text.contact_clause(result)}",
-        f"forces    {grasp_text.force_clause(result)}",
-        f"object    {grasp_text.motion_clause(result)}. {grasp_text.hold_clause(result)}",
-        *further,
-        *sensors,
-        f"stiffness {_stiffness_clause(result)}",
-        f"cost      {run}; time step {model.steps_text}",
-    ]
+    scene = result.scene
+    mass = object_mass(scene.object)
+    weight = f"{1e3 * mass:.3g} g" if mass < 1.0 else f"{mass:.3g} kg"
+    support = text.support_clause(result).removeprefix("At the end ")
+    clauses = {
+        "grasp": f"{scene.hand.name} closes on {scene.object.name} ({scene.grasp} grasp, {weight})",
+        "outcome": f"{result.outcome.name}: {result.message}",
+        "contacts": text.contact_clause(result),
+        "forces": text.force_clause(result),
+        "object": f"{text.motion_clause(result)}. {text.hold_clause(result)}",
+        "beside": text.others_clause(result).removeprefix("Beside it, "),
+        "load": text.load_clause(result),
+        "sag": text.sag_clause(result),
+        "support": support and f"{support} at the end",
+        "sensors": text.sensor_clause(result) if result.sensors else "",
+        "stiffness": _stiffness_clause(result),
+        "cost": f"{result.simulated_time:.3f} s simulated in {result.wall_time:.2f} s; "
+        f"time step {result.contact_model.steps_text}",
+    }
+    return [f"{name:<10}{clause}" for name, clause in clauses.items() if clause]
 
 
 def _stiffness_clause(result: GraspResult) -> str:
@@ -375,14 +361,13 @@ def _stiffness_clause(result: GraspResult) -> str:
         requested += f", {group_digits(model.used.stiffness)} N/m set, as the time step needs"
     if not measured:
         return f"{requested}, nothing in contact to measure it"
-    ratios = [value / model.set_stiffness(pair) for pair, value in measured.items()]
-    deviation = max(abs(ratio - 1.0) for ratio in ratios)
+    deviation = max(abs(k / model.set_stiffness(pair) - 1.0) for pair, k in measured.items())
     return f"{requested}, measured within {100.0 * max(1e-4, deviation):.2g} % of what was set"
 
 
 def rerun(
     result_dir: Annotated[
-        Path, typer.Argument(metavar="RESULT_DIR", help="Directory with a result.json.")
+        Path, Argument(metavar="RESULT_DIR", help="Directory with a result.json.")
     ],
     out: Out = None,
     json: Json = False,
@@ -411,35 +396,52 @@ def rerun(
                 f"simulating {now:.3f} s", min(now / (before.simulated_time or 1.0), 1.0)
             ),
         )
-    notes = _version_notes(before, after, writer)
     files = after.save(out) if out is not None else []
-    comparison = _comparison(before, after) | {"notes": notes, "files": [str(f) for f in files]}
+    comparison = _compare(before, after, writer) | {"files": [str(file) for file in files]}
     if json:
         terminal.put_json(comparison)
     else:
-        _print_rerun(comparison)
+        for line in _comparison_lines(comparison):
+            terminal.put(line)
     if not comparison["equal"]:
         raise typer.Exit(PROBLEMS)
 
 
-def _comparison(before: GraspResult, after: GraspResult) -> dict[str, Any]:
+def _compare(before: GraspResult, after: GraspResult, writer: str) -> dict[str, Any]:
+    """Compare trajectories, and the versions of softgrasp and engine, of two runs."""
+    notes = []
+    if writer != __version__:
+        notes.append(f"made by softgrasp {writer}, repeated by {__version__}")
+    old, new = before.backend["version"], after.backend["version"]
+    if old != new:
+        notes.append(f"made with {before.backend['name']} {old}, repeated with {new}")
     equal = before.trajectory_sha256 == after.trajectory_sha256
-    comparison = {
+    return {
         "equal": equal,
         "trajectory_sha256": before.trajectory_sha256,
         "repeated_sha256": after.trajectory_sha256,
         "status": before.status.name,
         "repeated_status": after.status.name,
+        **({} if equal else {"differences": _differences(before, after)}),
+        "notes": notes,
     }
-    return comparison if equal else comparison | {"differences": _differences(before, after)}
+
+
+def _comparison_lines(comparison: dict[str, Any]) -> list[str]:
+    verdict = f"equal: trajectory {comparison['trajectory_sha256']}"
+    if not comparison["equal"]:
+        verdict = f"different: trajectory {comparison['trajectory_sha256']}, "
+        verdict += f"repeated {comparison['repeated_sha256']}"
+    differences = [f"  {text}" for text in comparison.get("differences", [])]
+    written = [f"wrote {file}" for file in comparison["files"]]
+    return [*comparison["notes"], verdict, *differences, *written]
 
 
 def _differences(before: GraspResult, after: GraspResult) -> list[str]:
     """Describe the arrays that differ, each with its maximum difference."""
     import numpy as np
 
-    differences = []
-    repeated = after.trajectory()
+    differences, repeated = [], after.trajectory()
     for name, array in before.trajectory().items():
         other = repeated[name]
         if array.shape != other.shape:
@@ -452,28 +454,131 @@ def _differences(before: GraspResult, after: GraspResult) -> list[str]:
     return differences
 
 
-def _version_notes(before: GraspResult, after: GraspResult, writer: str) -> list[str]:
-    """Describe differences in the versions of softgrasp and engine from the first run."""
-    notes = []
-    if writer != __version__:
-        notes.append(f"made by softgrasp {writer}, repeated by {__version__}")
-    old, new = before.backend["version"], after.backend["version"]
-    if old != new:
-        notes.append(f"made with {before.backend['name']} {old}, repeated with {new}")
-    return notes
+def demo(
+    name: Annotated[
+        str, Argument(metavar="NAME", help="Which one: main, soft, hydraulic or twin.")
+    ] = "main",
+    torques: Annotated[
+        str | None, Option(metavar="FILE", help="hydraulic: torques in CSV: time_s, torque_1, …")
+    ] = None,
+    out: Out = None,
+    force: Force = False,
+    renderer: Renderer = "auto",
+    no_video: NoVideo = False,
+    no_report: NoReport = False,
+    json: Json = False,
+) -> None:
+    """Run the default demonstration: a four-fingered hand grasps and holds a strawberry.
 
-
-def _print_rerun(comparison: dict[str, Any]) -> None:
-    for sentence in comparison["notes"]:
-        terminal.put(sentence)
-    if comparison["equal"]:
-        terminal.put(f"equal: trajectory {comparison['trajectory_sha256']}")
-    else:
-        terminal.put(
-            f"different: trajectory {comparison['trajectory_sha256']}, "
-            f"repeated {comparison['repeated_sha256']}"
+    soft: two pneumatic fingers grasp the strawberry on a table and lift it.
+    hydraulic: an arm of two sections bends under the water that motors press into its chambers.
+    twin: a digital twin follows a pneumatic gripper on a robot over Modbus TCP.
+    """
+    if name not in DEMOS and name not in EXTENSION_DEMOS:
+        require_known("demonstration", name, [*DEMOS, *EXTENSION_DEMOS])
+    if torques is not None and name != HYDRAULIC:
+        raise DescriptionError(f"--torques: expected the demonstration hydraulic, found {name}")
+    outputs: dict[str, Any] = {
+        "renderer": renderer, "video": not no_video, "report": not no_report, "json": json,
+    }  # fmt: skip
+    if name not in DEMOS:
+        inputs = [torques] if name == HYDRAULIC else []
+        EXTENSION_DEMOS.load(name)(
+            terminal.output_directory(f"demo_{name}", out, force=force), *inputs, **outputs
         )
-        for difference in comparison["differences"]:
-            terminal.put(f"  {difference}")
-    for file in comparison["files"]:
-        terminal.put(f"wrote {file}")
+        return
+    from softgrasp.io.scene import load_scene
+
+    directory = terminal.output_directory(DEMOS[name], out, force=force)
+    run_job(load_scene(DEMOS[name]), Job(directory=directory, **outputs))
+
+
+@with_scene_options()
+def explain(
+    first: Annotated[
+        str,
+        Argument(
+            metavar="HAND|SCENE|RESULT_DIR",
+            help="Name or file of a hand or a scene, or the directory of a result.",
+        ),
+    ],
+    second: Annotated[
+        str | None, Argument(metavar="OBJECT", help="Name or file of an object.")
+    ] = None,
+    *,
+    options: SceneOptions,
+    field: Annotated[
+        str | None,
+        Option(metavar="TEXT", help="Only fields whose path contains it: contact, closure."),
+    ] = None,
+    out: Out = None,
+    json: Json = False,
+) -> None:
+    """Print every value of a grasp and who states it, before it is simulated.
+
+    Values are those that ``softgrasp grasp`` takes for the same words: said, of the file of the
+    hand or the object, of the material, computed, or default. Of a result they are those of its
+    run. Where a grasp has to be found for the object, its trials are simulated once and kept. With
+    --out the values are written to resolved.json there.
+    """
+    resolved = _resolved(first, second, options)
+    values = [value for value in resolved.values if field is None or field in value.field]
+    entries = [value.model_dump(mode="json", exclude_defaults=True) for value in values]
+    document = {"timestep_s": resolved.timestep, "values": entries}
+    if out is not None:
+        terminal.save_json(document, out / "resolved.json")
+    if json:
+        terminal.put_json(document)
+        return
+    rows = [value.row for value in values if value.is_set]
+    terminal.put_table(["field", "value", "source", "reason"], rows)
+
+
+def _resolved(first: str, second: str | None, options: SceneOptions) -> ResolvedScene:
+    directory = Path(first)
+    if second is None and (directory / RESULT_FILE).is_file():
+        from softgrasp.evaluation.result_files import load_result
+
+        if options.changed:
+            raise DescriptionError(f"{first}: expected a result as it is, found options of a scene")
+        result = load_result(directory)
+        if result.resolved is None:
+            raise DescriptionError(f"{first}: {RESULT_FILE} has no origins of values; simulate it")
+        return result.resolved
+    require_scene(first, second)
+    from softgrasp.cli.scene_args import scene_of
+    from softgrasp.resolution.resolve import resolve
+
+    return resolve(scene_of(first, second, options))
+
+
+def report(
+    directory: Annotated[Path, Argument(metavar="FOLDER", help="Directory of a result.")],
+    *,
+    renderer: Renderer = "auto",
+    no_video: NoVideo = False,
+    video_size: VideoSize = None,
+    camera: CameraOption = None,
+    json_: Json = False,
+) -> None:
+    """Write figures and report of a result from its files, such as after --no-report.
+
+    For directories of grasp, sweep, plan, crosscheck and calibrate, of fingers and arms. The files
+    of the result stay as they are.
+    """
+    from softgrasp.report.saved import write_report_from
+
+    with terminal.progress_bar() as update:
+        update("reading the result", None)
+        files = write_report_from(
+            directory,
+            renderer=renderer,
+            video=not no_video,
+            video_size=size_of(video_size),
+            viewpoint=viewpoint_of(camera),
+            progress=lambda file, done: update(f"writing {file}", done),
+        )
+    if json_:
+        terminal.put_document({}, files)
+    else:
+        terminal.put_files(files)

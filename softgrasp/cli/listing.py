@@ -8,7 +8,7 @@ from json import loads
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import typer
+from typer import Argument, Option
 
 from softgrasp import assets
 from softgrasp.assets import YAML_SUFFIXES
@@ -51,17 +51,25 @@ KINDS: dict[ListedKind, str] = {
 """Description of each kind."""
 STORED: tuple[ListedKind, ...] = ("hands", "objects", "scenes", "robots")
 """Kinds whose rows are stored, as reading their files takes seconds."""
+HEADS = {"size_m": "size [mm]", "mass_kg": "mass [g]", "pressures_kpa": "pressures [kPa]"}
+"""Heads of columns whose unit on the terminal is another."""
+LISTS: dict[str, Callable[[], list[Row]]] = {}
+"""Functions that compute the rows of a kind of the core."""
 LISTS_FILE = "lists.json"
 """File in ``assets/`` with the rows of these kinds; ``assets/make_lists.py`` writes it."""
 
 
 def list_(
-    kind: Annotated[ListedKind | None, typer.Argument(help="Kind to list; else all kinds.")] = None,
+    kind: Annotated[ListedKind | None, Argument(help="Kind to list; else all kinds.")] = None,
     out: Out = None,
     json: Json = False,
 ) -> None:
     """List the names that commands accept, one line each."""
-    rows = _kinds() if kind is None else _rows(kind)
+    if kind is None:
+        rows = [{"kind": name, "what": what} for name, what in KINDS.items()]
+    else:
+        stored = list_stored(kind) if kind in STORED else None
+        rows = compute_rows(kind) if stored is None else stored
     if out is not None:
         terminal.save_json(rows, out / f"{kind or 'kinds'}.json")
     if json:
@@ -69,12 +77,7 @@ def list_(
         return
     heads = list(rows[0]) if rows else []
     texts = [[_text(head, row[head]) for head in heads] for row in rows]
-    terminal.put_table([_head(head) for head in heads], texts)
-
-
-def _rows(kind: ListedKind) -> list[Row]:
-    stored = list_stored(kind) if kind in STORED else None
-    return compute_rows(kind) if stored is None else stored
+    terminal.put_table([HEADS.get(head, head) for head in heads], texts)
 
 
 def list_stored(kind: ListedKind) -> list[Row] | None:
@@ -104,156 +107,108 @@ def compute_rows(kind: ListedKind) -> list[Row]:
     return rows
 
 
-def _kinds() -> list[Row]:
-    return [{"kind": kind, "what": what} for kind, what in KINDS.items()]
+def _listed(kind: ListedKind, loader: str) -> Callable[[Callable[[Any], Row]], None]:
+    """Register a function that makes the row of a shipped file from what its loader returns."""
+
+    def register(row: Callable[[Any], Row]) -> None:
+        LISTS[kind] = lambda: [
+            {"name": name} | row(load(loader)(name)) for name in assets.names(kind)
+        ]
+
+    return register
 
 
-def _hands() -> list[Row]:
-    from softgrasp.io.load import load_hand
-
-    return [
-        {
-            "name": name,
-            "fingers": len(hand.fingers) + len(hand.soft_fingers),
-            "joints": len(hand.joints),
-            "soft": len(hand.soft_fingers),
-            "source": hand.source,
-        }
-        for name in assets.names("hands")
-        for hand in [load_hand(name)]
-    ]
+@_listed("hands", "softgrasp.io.load:load_hand")
+def _hand(hand: Any) -> Row:
+    return {
+        "fingers": len(hand.fingers) + len(hand.soft_fingers),
+        "joints": len(hand.joints),
+        "soft": len(hand.soft_fingers),
+        "source": hand.source,
+    }
 
 
-def _objects() -> list[Row]:
-    from softgrasp.io.load import load_object
+@_listed("objects", "softgrasp.io.load:load_object")
+def _object(obj: Any) -> Row:
     from softgrasp.model.object import object_mass
     from softgrasp.model.shapes import extent
 
-    return [
-        {
-            "name": name,
-            "shape": obj.shape.type,
-            "size_m": [round(float(edge), 6) for edge in extent(obj.shape)],
-            "mass_kg": float(f"{object_mass(obj):.4g}"),
-            "source": obj.source,
-        }
-        for name in assets.names("objects")
-        for obj in [load_object(name)]
-    ]
-
-
-def _scenes() -> list[Row]:
-    from softgrasp.io.scene import is_release
-
-    names = assets.names("scenes")
-    return [_release(name) if is_release(name) else _scene(name) for name in names]
-
-
-def _scene(name: str) -> Row:
-    from softgrasp.io.scene import load_scene
-
-    scene = load_scene(name)
     return {
-        "name": name,
-        "hand": scene.hand.name,
-        "object": " + ".join(scene.object_names),
-        "grasp": scene.grasp,
-        "joints": scene.actuation,
-        "source": scene.source,
+        "shape": obj.shape.type,
+        "size_m": [round(float(edge), 6) for edge in extent(obj.shape)],
+        "mass_kg": _rounded(object_mass(obj)),
+        "source": obj.source,
     }
 
 
-def _release(name: str) -> Row:
-    """Return list entry of a finger release, which has neither hand nor object."""
-    from softgrasp.io.scene import load_release
-
-    release = load_release(name)
-    return {
-        "name": name,
-        "hand": f"finger {release.finger.name}",
-        "object": f"{1e3 * release.tip_mass:g} g",
-        "grasp": "release",
-        "joints": "free",
-        "source": release.source,
-    }
+def _rounded(mass: float) -> float:
+    return float(f"{mass:.4g}")
 
 
-def _robots() -> list[Row]:
+def load_any_scene(name: str) -> Any:
+    """Load a scene, or a release of a finger, which has neither hand nor object."""
+    from softgrasp.io.scene import is_release, load_release, load_scene
+
+    return load_release(name) if is_release(name) else load_scene(name)
+
+
+@_listed("scenes", "softgrasp.cli.listing:load_any_scene")
+def _scene(scene: Any) -> Row:
+    from softgrasp.description.calibration import FingerRelease
+
+    if isinstance(scene, FingerRelease):
+        hand, item = f"finger {scene.finger.name}", f"{1e3 * scene.tip_mass:g} g"
+        grasp, joints = "release", "free"
+    else:
+        hand, item = scene.hand.name, " + ".join(scene.object_names)
+        grasp, joints = scene.grasp, scene.actuation
+    return {"hand": hand, "object": item, "grasp": grasp, "joints": joints, "source": scene.source}
+
+
+@_listed("robots", "softgrasp.io.load:load_robot")
+def _robot(robot: Any) -> Row:
     from softgrasp.checks.robot import total_mass
-    from softgrasp.io.load import load_robot
 
-    return [
-        {
-            "name": name,
-            "bendables": len(robot.bendables),
-            "rigid_joints": len(robot.joints),
-            "mass_kg": float(f"{total_mass(robot):.4g}"),
-            "source": robot.source,
-        }
-        for name in assets.names("robots")
-        for robot in [load_robot(name)]
-    ]
+    return {
+        "bendables": len(robot.bendables),
+        "rigid_joints": len(robot.joints),
+        "mass_kg": _rounded(total_mass(robot)),
+        "source": robot.source,
+    }
 
 
-def _fingers() -> list[Row]:
-    from softgrasp.io.hand import load_finger
-
-    return [
-        {
-            "name": name,
-            "joints": len(finger.joints),
-            "mass_kg": float(f"{sum(link.mass for link in finger.links):.4g}"),
-            "source": finger.source,
-        }
-        for name in assets.names("fingers")
-        for finger in [load_finger(name)]
-    ]
+@_listed("fingers", "softgrasp.io.hand:load_finger")
+def _finger(finger: Any) -> Row:
+    mass = _rounded(sum(link.mass for link in finger.links))
+    return {"joints": len(finger.joints), "mass_kg": mass, "source": finger.source}
 
 
-def _arms() -> list[Row]:
-    """Return the list entries of arms of rigid links."""
-    from softgrasp.io.arm import load_arm
-
-    return [
-        {"name": name, "joints": len(arm.chain.phalanges), "source": arm.source}
-        for name in assets.names("arms")
-        for arm in [load_arm(name)]
-    ]
+@_listed("arms", "softgrasp.io.arm:load_arm")
+def _arm(arm: Any) -> Row:
+    return {"joints": len(arm.chain.phalanges), "source": arm.source}
 
 
-def _problems() -> list[Row]:
-    from softgrasp.calibration.files import load_problem
+@_listed("problems", "softgrasp.calibration.files:load_problem")
+def _problem(loaded: Any) -> Row:
     from softgrasp.description.calibration import CalibrationProblem
 
-    return [
-        {
-            "name": name,
-            "finger": problem.finger.name,
-            "weights": len(problem.hung),
-            "releases": len(problem.releases),
-            "forces": len(problem.forces),
-        }
-        if isinstance(problem, CalibrationProblem)
-        else {"name": name, **problem.properties}
-        for name in assets.names("problems")
-        for problem in [load_problem(name).problem]
-    ]
+    problem = loaded.problem
+    if not isinstance(problem, CalibrationProblem):
+        return dict(problem.properties)
+    return {
+        "finger": problem.finger.name,
+        "weights": len(problem.hung),
+        "releases": len(problem.releases),
+        "forces": len(problem.forces),
+    }
 
 
-def _criteria() -> list[Row]:
-    from softgrasp.io.scene import load_criterion
+@_listed("criteria", "softgrasp.io.scene:load_criterion")
+def _criterion(criterion: Any) -> Row:
     from softgrasp.report.grasp_text import criterion_text, limits_text
 
-    return [
-        {
-            "name": name,
-            "test": criterion_text(criterion),
-            "passes": limits_text(criterion),
-            "source": criterion.source,
-        }
-        for name in assets.names("criteria")
-        for criterion in [load_criterion(name)]
-    ]
+    test, passes = criterion_text(criterion), limits_text(criterion)
+    return {"test": test, "passes": passes, "source": criterion.source}
 
 
 def _backends() -> list[Row]:
@@ -274,14 +229,11 @@ def _closures() -> list[Row]:
     from softgrasp.cli.scene_args import parameters
     from softgrasp.description.closure import CLOSURES
 
-    return [
-        {
-            "name": name,
-            "description": (kind.__doc__ or "").split("\n", maxsplit=1)[0],
-            "parameters": parameters(kind),
-        }
-        for name, kind in CLOSURES.items()
-    ]
+    rows = []
+    for name, kind in CLOSURES.items():
+        text = (kind.__doc__ or "").split("\n", maxsplit=1)[0]
+        rows.append({"name": name, "description": text, "parameters": parameters(kind)})
+    return rows
 
 
 def _contact_models() -> list[Row]:
@@ -296,29 +248,12 @@ def _sensors() -> list[Row]:
     return [{"name": name, "description": text} for name, (text, _) in SENSORS.items()]
 
 
-LISTS: dict[ListedKind, Callable[[], list[Row]]] = {
-    "hands": _hands,
-    "objects": _objects,
-    "scenes": _scenes,
-    "robots": _robots,
-    "fingers": _fingers,
-    "arms": _arms,
-    "problems": _problems,
-    "criteria": _criteria,
+LISTS |= {
     "backends": _backends,
     "closures": _closures,
     "contact-models": _contact_models,
     "sensors": _sensors,
 }
-
-
-def _head(field: str) -> str:
-    named = {
-        "size_m": "size [mm]",
-        "mass_kg": "mass [g]",
-        "pressures_kpa": "pressures [kPa]",
-    }
-    return named.get(field, field)
 
 
 def _text(field: str, value: Any) -> str:
@@ -341,13 +276,11 @@ def _plain(value: Any) -> str:
 
 def new(
     kind: Annotated[
-        Literal["hand", "object", "scene", "photos"],
-        typer.Argument(help="What to describe, or photos."),
+        Literal["hand", "object", "scene", "photos"], Argument(help="What to describe, or photos.")
     ],
-    name: Annotated[str, typer.Argument(help="Name of the new item.")],
+    name: Annotated[str, Argument(help="Name of the new item.")],
     out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", metavar="DIR|FILE", help="Directory, or .yaml file."),
+        Path | None, Option("--out", "-o", metavar="DIR|FILE", help="Directory, or .yaml file.")
     ] = None,
     json: Json = False,
 ) -> None:
@@ -359,24 +292,19 @@ def new(
     from softgrasp.io.files import write_template
 
     if kind == "photos":
-        _photos((out or Path()) / name, json=json)
+        _write_photos((out or Path()) / name, json=json)
         return
     target = out or Path()
-    file = write_template(
-        kind, name, target if target.suffix in YAML_SUFFIXES else target / f"{name}.yaml"
-    )
+    target = target if target.suffix in YAML_SUFFIXES else target / f"{name}.yaml"
+    file = write_template(kind, name, target)
     if json:
         terminal.put_json({"file": str(file)})
         return
-    run = {
-        "hand": f"softgrasp grasp {file} sphere",
-        "object": f"softgrasp grasp four_finger {file}",
-        "scene": f"softgrasp grasp {file}",
-    }
-    terminal.put(f"wrote {file}; try it: {run[kind]}")
+    words = {"hand": f"{file} sphere", "object": f"four_finger {file}", "scene": file}
+    terminal.put(f"wrote {file}; try it: softgrasp grasp {words[kind]}")
 
 
-def _photos(directory: Path, *, json: bool) -> None:
+def _write_photos(directory: Path, *, json: bool) -> None:
     from softgrasp.calibration.synthetic import write_sample
     from softgrasp.io.files import listening
     from softgrasp.io.hand import load_finger
@@ -384,7 +312,7 @@ def _photos(directory: Path, *, json: bool) -> None:
     with terminal.progress_bar() as update, listening(update):
         files = write_sample(load_finger(FINGER), directory)
     if json:
-        terminal.put_json({"files": [str(file) for file in files]})
+        terminal.put_document({}, files)
         return
     terminal.put(
         f"wrote {len(files) - 2} photographs and {directory / 'forces.csv'}; try them: softgrasp "

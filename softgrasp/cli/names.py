@@ -26,10 +26,9 @@ OtherKind = Literal["hand", "object", "scene", "release", "criterion", "robot", 
 Kind = OtherKind | Literal["finger"]
 SHIPPED: tuple[Kind, ...] = ("scene", "hand", "object", "robot")
 """Kinds that have a directory in the library; releases lie among the scenes."""
-WORLD_SUFFIX = ".wbt"
 SUFFIXES: dict[Kind, tuple[str, ...]] = {
     "mesh": MESH_SUFFIXES,
-    "world": (WORLD_SUFFIX,),
+    "world": (".wbt",),
     "robot": ROBOT_SUFFIXES,
     "hand": MODEL_SUFFIXES,
 }
@@ -52,9 +51,7 @@ def require_known(what: str, name: str, known: Iterable[str]) -> None:
 def require_scene(first: str, second: str | None) -> None:
     """Refuse library names that do not exist; files are checked when they are read.
 
-    Args:
-        first: Name or file of a hand; of a scene without ``second``.
-        second: Name or file of an object.
+    ``first`` is a hand, and without an object a scene.
 
     Raises:
         DescriptionError: There is no such hand, object or scene; or a hand or an object stands
@@ -82,23 +79,13 @@ def require_scene(first: str, second: str | None) -> None:
 def require_shipped(kind: str, name: str) -> None:
     """Refuse a name that the library does not have; files are checked when they are read.
 
-    Args:
-        kind: Such as ``problems``, as in ``assets.names``.
-        name: Name or file.
-
     Raises:
-        DescriptionError: There is no such name.
+        DescriptionError: There is nothing of that name and kind, such as ``problems``.
     """
-    if _is_plain(name):
-        assets.find(kind, name)
-
-
-def _is_plain(name: str) -> bool:
-    """Return whether an argument can only be a library name: no file and no YCB object."""
     path = Path(name)
-    if path.is_dir():
-        return False
-    return not path.suffix and len(path.parts) < 2 and not name.startswith(YCB_PREFIX)
+    is_file = path.is_dir() or path.suffix or len(path.parts) > 1 or name.startswith(YCB_PREFIX)
+    if not is_file:
+        assets.find(kind, name)
 
 
 def kind_of(word: str) -> Kind:
@@ -116,10 +103,10 @@ def kind_of(word: str) -> Kind:
             return kind
     if suffix == assets.SDF_SUFFIX:
         raise DescriptionError(f"expected another file; {assets.SDF_CURE}", file=path)
-    shipped_names = {name for kind in SHIPPED for name in assets.names(f"{kind}s")}
-    if word.startswith(YCB_PREFIX) or (path.is_dir() and word not in shipped_names):
-        return "object"
     shipped = {kind: assets.names(f"{kind}s") for kind in SHIPPED}
+    known = [name for names in shipped.values() for name in names]
+    if word.startswith(YCB_PREFIX) or (path.is_dir() and word not in known):
+        return "object"
     for kind, names in shipped.items():
         if word in names and kind != "scene":
             return kind
@@ -127,7 +114,6 @@ def kind_of(word: str) -> Kind:
             from softgrasp.io.scene import is_release  # loads numpy
 
             return "release" if is_release(word) else kind
-    known = [name for names in shipped.values() for name in names]
     raise DescriptionError(f"no hand, object, scene or robot '{word}'; {did_you_mean(word, known)}")
 
 

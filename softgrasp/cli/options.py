@@ -11,13 +11,14 @@ import functools
 import inspect
 import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, ParamSpec, get_args, get_type_hints
 
 import typer
+from typer import Option
 
 from softgrasp.cli import terminal
 from softgrasp.errors import (
@@ -42,48 +43,42 @@ MIN_PIXELS, MAX_PIXELS = 64, 4096
 """Limits of width and height of a video [px]."""
 
 Json = Annotated[
-    bool, typer.Option("--json", help="One JSON document on standard output, nothing else there.")
+    bool, Option("--json", help="One JSON document on standard output, nothing else there.")
 ]
-Out = Annotated[Path | None, typer.Option("--out", "-o", metavar="DIR", help="Output directory.")]
+Out = Annotated[Path | None, Option("--out", "-o", metavar="DIR", help="Output directory.")]
 Force = Annotated[
-    bool,
-    typer.Option("--force", help="Replace an earlier result; else the name in out/ gets a number."),
+    bool, Option("--force", help="Replace an earlier result; else the name in out/ gets a number.")
 ]
-NoVideo = Annotated[bool, typer.Option("--no-video", help="Make no video.")]
+NoVideo = Annotated[bool, Option("--no-video", help="Make no video.")]
 VideoSize = Annotated[
-    str | None, typer.Option(metavar="WxH", help="Size of the video [px]; else 640x480.")
+    str | None, Option(metavar="WxH", help="Size of the video [px]; else 640x480.")
 ]
 CameraOption = Annotated[
     str | None,
-    typer.Option(
+    Option(
         "--camera",
         metavar="AZ,EL[,DIST]",
         help="Camera of video and key frames: azimuth and elevation [deg], distance [m]; or front, "
         "back, left, right, top. Else the one that sees most of hand and object.",
     ),
 ]
-NoReport = Annotated[bool, typer.Option("--no-report", help="Draw no figures, write no report.")]
+NoReport = Annotated[bool, Option("--no-report", help="Draw no figures, write no report.")]
 Renderer = Annotated[
     Literal["auto", "gl", "raycast", "none"],
-    typer.Option(
-        help="auto: OpenGL where it works, else the ray caster; none: no video, no key frames."
-    ),
+    Option(help="auto: OpenGL where it works, else the ray caster; none: no video, no key frames."),
 ]
 Units = Annotated[
     LengthUnit | None,
-    typer.Option(
+    Option(
         help="Unit of the numbers in mesh files, of finger and object, and of a robot file that "
         "metres make larger than 2 m; else m."
     ),
 ]
-Density = Annotated[float | None, typer.Option(metavar="R", help="Density of the object [kg/m³].")]
-Mass = Annotated[float | None, typer.Option(metavar="M", help="Mass of the object [kg].")]
-Resume = Annotated[
-    bool, typer.Option("--resume", help="Continue from the rows in the output directory.")
-]
+Density = Annotated[float | None, Option(metavar="R", help="Density of the object [kg/m³].")]
+Mass = Annotated[float | None, Option(metavar="M", help="Mass of the object [kg].")]
+Resume = Annotated[bool, Option("--resume", help="Continue from the rows in the output directory.")]
 Workers = Annotated[
-    int | None,
-    typer.Option(metavar="N", help="Processes; else one per core, fewer for few grasps."),
+    int | None, Option(metavar="N", help="Processes; else one per core, fewer for few grasps.")
 ]
 
 GraspName = Literal["power", "precision"]
@@ -107,7 +102,7 @@ def size_of(text: str | None) -> tuple[int, int]:
         raise DescriptionError(
             f"--video-size: expected width and height such as 1280x720, found '{text}'"
         )
-    width, height = int(parts[0]), int(parts[1])
+    width, height = map(int, parts)
     if not all(MIN_PIXELS <= side <= MAX_PIXELS for side in (width, height)):
         raise DescriptionError(
             f"--video-size: expected {MIN_PIXELS} to {MAX_PIXELS} pixels each, found '{text}'"
@@ -228,46 +223,41 @@ class SceneOptions:
     units: Units = None
     lock_joints: Annotated[
         bool | None,
-        typer.Option("--lock-joints", help="Fix the movable joints of an object in URDF or MJCF."),
+        Option("--lock-joints", help="Fix the movable joints of an object in URDF or MJCF."),
     ] = None
     finger: Annotated[
         str | None,
-        typer.Option(metavar="NAME|FILE", help="Soft finger that replaces each of the hand's."),
+        Option(metavar="NAME|FILE", help="Soft finger that replaces each of the hand's."),
     ] = None
     density: Density = None
     mass: Mass = None
     grasp: Annotated[
         GraspName | None,
-        typer.Option(
-            help="Which of the hand's two grasps; else power, or precision within its payload."
-        ),
+        Option(help="Which of the hand's two grasps; else power, or precision within its payload."),
     ] = None
     position: Annotated[
         Triple | None,
-        typer.Option(
-            metavar="X Y Z", help="Centre of the object in the world [m]; else the grasp's."
-        ),
+        Option(metavar="X Y Z", help="Centre of the object in the world [m]; else the grasp's."),
     ] = None
     euler_deg: Annotated[
         Triple | None,
-        typer.Option(
+        Option(
             metavar="R P Y", help="Rotation of the object about x, y, z [deg]; else the grasp's."
         ),
     ] = None
     hand_euler_deg: Annotated[
         Triple | None,
-        typer.Option(
-            metavar="R P Y",
-            help="Rotation of the hand about x, y, z [deg]; 180 0 0: upside down.",
+        Option(
+            metavar="R P Y", help="Rotation of the hand about x, y, z [deg]; 180 0 0: upside down."
         ),
     ] = None
     mount: Annotated[
         Literal["free", "fixed", "planar"] | None,
-        typer.Option(help="How the object can move; else free."),
+        Option(help="How the object can move; else free."),
     ] = None
     gravity: Annotated[
         bool | None,
-        typer.Option(
+        Option(
             "--gravity/--no-gravity",
             help="9.81 m/s² down while closing; else none. A hand that grasps from above then "
             "takes the object from a table and lifts it.",
@@ -275,7 +265,7 @@ class SceneOptions:
     ] = None
     gravity_vector: Annotated[
         Triple | None,
-        typer.Option(
+        Option(
             metavar="X Y Z",
             help="Gravity of any direction while closing and in the hold test [m/s²]; with "
             "--no-gravity in the hold test only.",
@@ -283,19 +273,18 @@ class SceneOptions:
     ] = None
     objects: Annotated[
         tuple[str, ...],
-        typer.Option(
+        Option(
             "--object",
             metavar="NAME@X,Y,Z",
             help="Further object, with its centre in the world [m]; repeatable.",
         ),
     ] = ()
     table: Annotated[
-        bool | None,
-        typer.Option("--table/--no-table", help="A table right under the object, or none."),
+        bool | None, Option("--table/--no-table", help="A table right under the object, or none.")
     ] = None
     walls: Annotated[
         tuple[str, ...],
-        typer.Option(
+        Option(
             "--wall",
             metavar="X,Y,Z,NX,NY,NZ",
             help="Wall of 0.3 m by 0.3 m: centre of its face [m] and normal; repeatable.",
@@ -303,22 +292,22 @@ class SceneOptions:
     ] = ()
     self_contact: Annotated[
         bool | None,
-        typer.Option("--self-contact/--no-self-contact", help="Contact between parts of the hand."),
+        Option("--self-contact/--no-self-contact", help="Contact between parts of the hand."),
     ] = None
     actuation: Annotated[
         Literal["servo", "prescribed"] | None,
-        typer.Option(help="Servos with a force limit, or joints that follow their targets."),
+        Option(help="Servos with a force limit, or joints that follow their targets."),
     ] = None
     closure: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="NAME",
             help="How the hand closes: softgrasp list closures; parameters by --set closure.…",
         ),
     ] = None
     pressure: Annotated[
         Any,
-        typer.Option(
+        Option(
             metavar="PA|auto",
             parser=pressure_or_auto,
             help="Working pressure of soft fingers [Pa], or such as 60kPa, or auto, which searches "
@@ -327,7 +316,7 @@ class SceneOptions:
     ] = None
     fingers: Annotated[
         int | None,
-        typer.Option(
+        Option(
             metavar="N",
             help="Make a hand of N soft fingers from the mesh of one, the HAND; without --pressure "
             "it is searched.",
@@ -335,7 +324,7 @@ class SceneOptions:
     ] = None
     youngs_modulus: Annotated[
         float | None,
-        typer.Option(
+        Option(
             "--youngs-modulus",
             metavar="PA",
             parser=pressure_of,
@@ -344,7 +333,7 @@ class SceneOptions:
     ] = None
     poisson_ratio: Annotated[
         float | None,
-        typer.Option(
+        Option(
             "--poisson-ratio",
             metavar="NU",
             help="Of a finger from its mesh, if its walls widen under pressure; by default fibres "
@@ -353,7 +342,7 @@ class SceneOptions:
     ] = None
     valleys: Annotated[
         Any,
-        typer.Option(
+        Option(
             metavar="N|X,X,…",
             parser=valleys_of,
             help="Number of valleys in the mesh of a finger, or their positions from the base [m], "
@@ -362,7 +351,7 @@ class SceneOptions:
     ] = None
     cells: Annotated[
         int | None,
-        typer.Option(
+        Option(
             metavar="N",
             help="Divide the mesh of a finger evenly into N cells; else 8 where there are no "
             "valleys.",
@@ -370,7 +359,7 @@ class SceneOptions:
     ] = None
     up: Annotated[
         Triple | None,
-        typer.Option(
+        Option(
             metavar="X Y Z",
             help="Direction in the mesh of a finger to the side away from which it bends; else "
             "that of bellows or chamber.",
@@ -378,7 +367,7 @@ class SceneOptions:
     ] = None
     base: Annotated[
         Any,
-        typer.Option(
+        Option(
             metavar="END",
             parser=base_of,
             help="Clamped end of the mesh of a finger: start or end along the axis, or a point "
@@ -387,18 +376,15 @@ class SceneOptions:
     ] = None
     axis: Annotated[
         Triple | None,
-        typer.Option(
-            metavar="X Y Z",
-            help="Direction of a finger in its mesh; else detected.",
-        ),
+        Option(metavar="X Y Z", help="Direction of a finger in its mesh; else detected."),
     ] = None
     hold: Annotated[
         bool | None,
-        typer.Option("--hold/--no-hold", help="Hold test: increase gravity after the closure."),
+        Option("--hold/--no-hold", help="Hold test: increase gravity after the closure."),
     ] = None
     remove: Annotated[
         tuple[str, ...],
-        typer.Option(
+        Option(
             metavar="NAME",
             help="Part of the surroundings that is taken away for the hold test, such as table, or "
             "all; repeatable.",
@@ -406,7 +392,7 @@ class SceneOptions:
     ] = ()
     sequence: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="PHASE,…",
             help="Phases of wrist and fingers: approach, preshape, close, hold, lift, move, shake, "
             "with their defaults.",
@@ -414,64 +400,59 @@ class SceneOptions:
     ] = None
     criterion: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="NAME|FILE", help="What counts as held: softgrasp list criteria, or a file."
         ),
     ] = None
     preshape: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Start posture of the hand; else the grasp's."),
+        str | None, Option(metavar="NAME", help="Start posture of the hand; else the grasp's.")
     ] = None
     lift: Annotated[
         bool | None,
-        typer.Option("--lift/--no-lift", help="Take the object from a table and lift it 100 mm."),
+        Option("--lift/--no-lift", help="Take the object from a table and lift it 100 mm."),
     ] = None
     contact_model: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Contact model: softgrasp list contact-models."),
+        str | None, Option(metavar="NAME", help="Contact model: softgrasp list contact-models.")
     ] = None
     sensors: Annotated[
         tuple[str, ...],
-        typer.Option(
+        Option(
             "--sensor",
             metavar="NAME",
             help="Sensor of the hand: softgrasp list sensors; repeatable.",
         ),
     ] = ()
     contact_stiffness: Annotated[
-        float | None, typer.Option(metavar="K", help="Force over penetration [N/m]; else 1e5.")
+        float | None, Option(metavar="K", help="Force over penetration [N/m]; else 1e5.")
     ] = None
     contact_damping: Annotated[
-        float | None, typer.Option(metavar="D", help="Damping of the contact [N·s/m]; else 300.")
+        float | None, Option(metavar="D", help="Damping of the contact [N·s/m]; else 300.")
     ] = None
     friction: Annotated[
         float | None,
-        typer.Option(
-            metavar="MU",
-            help="Static and dynamic friction; else that of the object's material.",
+        Option(
+            metavar="MU", help="Static and dynamic friction; else that of the object's material."
         ),
     ] = None
     allow_softer_contact: Annotated[
         bool | None,
-        typer.Option(
+        Option(
             "--allow-softer-contact",
             help="Lower the contact stiffness where the time step is too large for K and D.",
         ),
     ] = None
     timestep: Annotated[
         float | None,
-        typer.Option(metavar="S", help="Time step of the physics [s]; else chosen for K and D."),
+        Option(metavar="S", help="Time step of the physics [s]; else chosen for K and D."),
     ] = None
     duration: Annotated[
         float | None,
-        typer.Option(
-            metavar="S", help="Duration of the closure [s]; else until the hand stands still."
-        ),
+        Option(metavar="S", help="Duration of the closure [s]; else until the hand stands still."),
     ] = None
-    seed: Annotated[int | None, typer.Option(metavar="N", help="Random seed.")] = None
+    seed: Annotated[int | None, Option(metavar="N", help="Random seed.")] = None
     settings: Annotated[
         tuple[str, ...],
-        typer.Option(
+        Option(
             "--set",
             metavar="FIELD=VALUE",
             help="Any field of the scene, such as closure.samples=5 or "
@@ -497,108 +478,84 @@ class SceneOptions:
         return [f"--{name.replace('_', '-')}" for name in names]
 
 
+@dataclass(frozen=True, kw_only=True)
+class FileOptions:
+    """Options of the command line for the robot files that a verb reads."""
+
+    arguments: Annotated[
+        tuple[str, ...], Option("--arg", metavar="NAME=VALUE", help="Argument of a xacro file.")
+    ] = ()
+    trust_xacro: Annotated[
+        bool,
+        Option(
+            "--trust-xacro",
+            help="Let xacro evaluate expressions itself, which can run code of the file.",
+        ),
+    ] = False
+    hand_root: Annotated[
+        str,
+        Option("--hand", metavar="LINK", help="First link of the hand, in a URDF with several."),
+    ] = ""
+
+
 def with_scene_options(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Replace a verb's parameter ``options: SceneOptions`` by one parameter per field.
 
-    Typer reads the signature that this decorator sets. The options appear in the help where
-    ``options`` stands in the signature of the verb.
+    The options appear in the help where ``options`` stands in the signature of the verb.
 
     Args:
         names: Fields of ``SceneOptions`` that the verb has; all by default.
     """
-    table = _scene_parameters()
-    selected = [table[name] for name in names] if names else list(table.values())
+    table = _parameters(SceneOptions)
+    selected = {name: table[name] for name in names or table}
 
     def decorate(verb: Callable[..., None]) -> Callable[..., None]:
         parameters: list[inspect.Parameter] = []
         for parameter in inspect.signature(verb, eval_str=True).parameters.values():
-            parameters += selected if parameter.name == "options" else [parameter]
+            parameters += selected.values() if parameter.name == "options" else [parameter]
 
         @functools.wraps(verb)
         def run(**values: Any) -> None:
-            scene = {item.name: values.pop(item.name) for item in selected}
-            options = {name: _fixed(value) for name, value in scene.items() if value is not None}
-            with reading_in(options.get("units")):
-                verb(**values, options=SceneOptions(**options))
+            options = SceneOptions(**_taken(values, selected))
+            with reading_in(options.units):
+                verb(**values, options=options)
 
-        run.__annotations__ = {}
-        run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-            [item.replace(kind=inspect.Parameter.KEYWORD_ONLY) for item in parameters]
-        )
-        return run
+        return _with_signature(run, parameters)
 
     return decorate
 
 
-def reading_in(units: LengthUnit | None) -> AbstractContextManager[None]:
-    """Read robot files in a unit; nothing is loaded without one."""
-    if units is None:
-        return nullcontext()
-    from softgrasp.io.urdf.length_unit import robot_units  # loads numpy
-
-    return robot_units(units)
-
-
 def with_file_options(verb: Callable[..., None]) -> Callable[..., None]:
     """Give a verb ``--arg``, ``--trust-xacro`` and ``--hand`` for the robot files that it reads."""
-    option = {"kind": inspect.Parameter.KEYWORD_ONLY}
-    added = [
-        inspect.Parameter(
-            "xacro_arguments", default=None, annotation=Annotated[
-                list[str] | None,
-                typer.Option("--arg", metavar="NAME=VALUE", help="Argument of a xacro file."),
-            ], **option,
-        ),
-        inspect.Parameter(
-            "trust_xacro", default=False, annotation=Annotated[
-                bool,
-                typer.Option(
-                    "--trust-xacro",
-                    help="Let xacro evaluate expressions itself, which can run code of the file.",
-                ),
-            ], **option,
-        ),
-        inspect.Parameter(
-            "hand_root", default="", annotation=Annotated[
-                str,
-                typer.Option(
-                    "--hand", metavar="LINK",
-                    help="First link of the hand, in a URDF with several.",
-                ),
-            ], **option,
-        ),
-    ]  # fmt: skip
+    added = _parameters(FileOptions)
 
     @functools.wraps(verb)
     def run(**values: Any) -> None:
-        texts, trusted = values.pop("xacro_arguments") or [], values.pop("trust_xacro")
-        hand_root = values.pop("hand_root")
-        if not (texts or trusted or hand_root):
+        options = FileOptions(**_taken(values, added))
+        if options == FileOptions():
             verb(**values)
             return
         from softgrasp.io.hand import select_hand  # loads numpy
         from softgrasp.io.urdf.xacro import xacro_settings
 
-        pairs = [text.partition("=") for text in texts]
-        for text, (name, equals, _) in zip(texts, pairs, strict=True):
+        arguments = {}
+        for text in options.arguments:
+            name, equals, arguments[name] = text.partition("=")
             if not (name and equals):
                 raise DescriptionError(f"--arg: expected NAME=VALUE, found '{text}'")
-        arguments = {name: value for name, _, value in pairs}
-        with xacro_settings(arguments, trusted=trusted), select_hand(hand_root):
+        settings = xacro_settings(arguments, trusted=options.trust_xacro)
+        with settings, select_hand(options.hand_root):
             verb(**values)
 
-    parameters = inspect.signature(verb, eval_str=True).parameters.values()
-    named = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters]
-    run.__annotations__ = {}
-    run.__signature__ = inspect.Signature([*named, *added])  # type: ignore[attr-defined]
-    return run
+    parameters = inspect.signature(verb, eval_str=True).parameters
+    return _with_signature(run, [*parameters.values(), *added.values()])
 
 
-def _scene_parameters() -> dict[str, inspect.Parameter]:
-    """Convert the fields of ``SceneOptions`` to parameters; variable tuples to Typer's ``list``."""
-    hints = get_type_hints(SceneOptions, include_extras=True)
+def _parameters(options: type[Any]) -> dict[str, inspect.Parameter]:
+    """Convert fields of options to parameters; variable tuples to Typer's ``list``."""
+    hints = get_type_hints(options, include_extras=True)
     parameters = {}
-    for field in fields(SceneOptions):
+    for field in fields(options):
         hint, default = hints[field.name], field.default
         if default == ():
             hint, default = Annotated[list[str] | None, get_args(hint)[1]], None
@@ -608,8 +565,34 @@ def _scene_parameters() -> dict[str, inspect.Parameter]:
     return parameters
 
 
-def _fixed(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
+def _taken(values: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """Remove options from the values of a verb, and return those that are present."""
+    taken = {name: values.pop(name) for name in names}
+    return {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in taken.items()
+        if value is not None
+    }
+
+
+def _with_signature(
+    run: Callable[..., None], parameters: Iterable[inspect.Parameter]
+) -> Callable[..., None]:
+    """Set the signature that Typer reads."""
+    run.__annotations__ = {}
+    run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [item.replace(kind=inspect.Parameter.KEYWORD_ONLY) for item in parameters]
+    )
+    return run
+
+
+def reading_in(units: LengthUnit | None) -> AbstractContextManager[None]:
+    """Read robot files in a unit; nothing is loaded without one."""
+    if units is None:
+        return nullcontext()
+    from softgrasp.io.urdf.length_unit import robot_units  # loads numpy
+
+    return robot_units(units)
 
 
 P = ParamSpec("P")
@@ -622,7 +605,7 @@ def guarded(verb: Callable[P, None]) -> Callable[P, None]:
     def run(*args: P.args, **options: P.kwargs) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("always", SoftgraspWarning)
-            warnings.showwarning = _warning_reporter(warnings.showwarning)
+            warnings.showwarning = _show_once(warnings.showwarning)
             try:
                 verb(*args, **options)
             except SoftgraspError as error:
@@ -643,15 +626,15 @@ def guarded(verb: Callable[P, None]) -> Callable[P, None]:
     return run
 
 
-def _warning_reporter(other: Callable[..., None]) -> Callable[..., None]:
+def _show_once(other: Callable[..., None]) -> Callable[..., None]:
     """Show each warning of softgrasp once on one line; pass all others to ``other``."""
     shown: set[str] = set()
 
-    def show_once(message: Warning | str, category: type[Warning], *context: object) -> None:
+    def show(message: Warning | str, category: type[Warning], *context: object) -> None:
         if not issubclass(category, SoftgraspWarning):
             other(message, category, *context)
         elif str(message) not in shown:
             shown.add(str(message))
             terminal.show_message("warning", str(message))
 
-    return show_once
+    return show

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+from typer import Argument, Option
 
 from softgrasp.cli import terminal
 from softgrasp.cli.names import require_scene
@@ -46,22 +47,20 @@ SHOWN = 10
     "grasp", "units", "density", "mass", "gravity", "criterion", "settings", *MESH_HAND
 )
 def plan(
-    what: Annotated[str, typer.Argument(metavar="HAND|SCENE", help="Hand, or scene.")],
-    object_name: Annotated[str | None, typer.Argument(metavar="OBJECT", help="Object.")] = None,
+    what: Annotated[str, Argument(metavar="HAND|SCENE", help="Hand, or scene.")],
+    object_name: Annotated[str | None, Argument(metavar="OBJECT", help="Object.")] = None,
     *,
-    candidates: Annotated[
-        int, typer.Option(metavar="N", help="Number of grasps to simulate.")
-    ] = 200,
+    candidates: Annotated[int, Option(metavar="N", help="Number of grasps to simulate.")] = 200,
     method: Annotated[
         Literal["synthesis", "poses"] | None,
-        typer.Option(
+        Option(
             help="synthesis: poses and postures that minimise an energy; poses: poses at random. "
             "poses for soft hands and with --preshape, else synthesis."
         ),
     ] = None,
     import_: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             "--import",
             metavar="FILE",
             help="Simulate the grasps of a file or directory of DexGraspBench, BODex or "
@@ -70,37 +69,34 @@ def plan(
     ] = None,
     import_scale: Annotated[
         float | None,
-        typer.Option(
+        Option(
             metavar="S", help="Take its grasps for this scale of the object; else the object's own."
         ),
     ] = None,
     export: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Write the held grasps as files of DexGraspBench."),
+        Path | None, Option(metavar="DIR", help="Write the held grasps as files of DexGraspBench.")
     ] = None,
     obj_path: Annotated[
-        str, typer.Option(metavar="DIR", help="Directory of the object that these files state.")
+        str, Option(metavar="DIR", help="Directory of the object that these files state.")
     ] = "",
     obj_scale: Annotated[
         float | None,
-        typer.Option(metavar="S", help="Scale that they state; else that of the object's file."),
+        Option(metavar="S", help="Scale that they state; else that of the object's file."),
     ] = None,
     benchmark: Annotated[
         bool,
-        typer.Option(
-            "--benchmark", help="Also compute the metrics of DexGraspBench: dexgraspbench.csv."
-        ),
+        Option("--benchmark", help="Also compute the metrics of DexGraspBench: dexgraspbench.csv."),
     ] = False,
     seeds: Annotated[
         int | None,
-        typer.Option(
+        Option(
             metavar="N", help="Largest number of start postures of the synthesis; 6 per candidate."
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(metavar="S", help="Random seed.")] = 0,
+    seed: Annotated[int, Option(metavar="S", help="Random seed.")] = 0,
     rank_by: Annotated[
         str,
-        typer.Option(
+        Option(
             metavar="COLUMN",
             help="A column of sweeps; perturbation: directions in which the object was held; or "
             "robustness: trials with a displaced object in which it was held.",
@@ -108,46 +104,42 @@ def plan(
     ] = "quality_min_singular",
     best: Annotated[
         Literal["largest", "smallest"] | None,
-        typer.Option(help="Which end of the column is best, where that is not known."),
+        Option(help="Which end of the column is best, where that is not known."),
     ] = None,
     top: Annotated[
-        int, typer.Option(metavar="N", help="Number of best grasps with video and report.")
+        int, Option(metavar="N", help="Number of best grasps with video and report.")
     ] = 3,
     test: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="NAME|FILE",
             help="Criterion of the best grasps; else the scene's own, or dexgraspbench.",
         ),
     ] = None,
     cone_deg: Annotated[
-        float,
-        typer.Option(metavar="A", help="Largest angle from the scene's direction [deg]."),
+        float, Option(metavar="A", help="Largest angle from the scene's direction [deg].")
     ] = 180.0,
     roll_deg: Annotated[
-        float, typer.Option(metavar="A", help="Largest roll about the approach, ± [deg].")
+        float, Option(metavar="A", help="Largest roll about the approach, ± [deg].")
     ] = 180.0,
     offset: Annotated[
-        float,
-        typer.Option(metavar="M", help="poses: largest offset from the grasp centre [m]."),
+        float, Option(metavar="M", help="poses: largest offset from the grasp centre [m].")
     ] = 0.02,
     gap: Annotated[
-        float,
-        typer.Option(metavar="M", help="Smallest distance of hand and object at the start [m]."),
+        float, Option(metavar="M", help="Smallest distance of hand and object at the start [m].")
     ] = 1e-3,
     moves: Annotated[
         Literal["hand", "object"],
-        typer.Option(help="hand: object and gravity stay; object: the hand stays."),
+        Option(help="hand: object and gravity stay; object: the hand stays."),
     ] = "hand",
     preshape: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="Start posture, drawn if several; repeatable."),
+        Option(metavar="NAME", help="Start posture, drawn if several; repeatable."),
     ] = None,
     options: SceneOptions,
     workers: Workers = None,
     executor: Annotated[
-        Literal["local", "warp"],
-        typer.Option(help="Processes of this machine, or MuJoCo Warp on a GPU."),
+        Literal["local", "warp"], Option(help="Processes of this machine, or MuJoCo Warp on a GPU.")
     ] = "local",
     resume: Resume = False,
     renderer: Renderer = "auto",

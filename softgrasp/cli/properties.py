@@ -24,7 +24,7 @@ from softgrasp.description.bendable import Bendable
 from softgrasp.description.calibration import FingerRelease
 from softgrasp.description.finger import Finger, Phalanx
 from softgrasp.description.geometry import Mesh
-from softgrasp.description.hand import GraspPreset, Hand, HandModel
+from softgrasp.description.hand import Hand, HandModel
 from softgrasp.description.object import GraspObject
 from softgrasp.description.robot import ControlSystem, RigidJoint, Robot
 from softgrasp.description.scene import GraspScene
@@ -38,7 +38,7 @@ from softgrasp.io.load import load_hand, load_object, load_robot
 from softgrasp.io.mesh import cut_or_hull, load_mesh
 from softgrasp.io.mjcf.model import read_model
 from softgrasp.io.scene import load_criterion, load_release, load_scene
-from softgrasp.io.soft_finger.hand import unit_of_mesh
+from softgrasp.io.soft_finger.finger import unit_of_mesh
 from softgrasp.model.compile import compiled
 from softgrasp.model.hand import build_hand_spec
 from softgrasp.model.object import object_mass
@@ -76,14 +76,11 @@ def document_checks(
     reading: Mapping[str, Any] | None = None,
     figure: Path | None = None,
 ) -> dict[str, Any]:
-    """Return properties, checks and problems as plain data.
+    """Return properties, checks and problems of a file or name as plain data.
 
-    Args:
-        kind: Kind of the file; ``finger`` is the mesh of one.
-        what: Name or file.
-        units: Unit of a mesh; by default m, of a finger also mm.
-        reading: Further options of ``inspect_finger``.
-        figure: Image of a finger to write.
+    The kind ``finger`` is the mesh of one, of which an image is written to ``figure``; ``units``
+    are those of a mesh, by default m, of a finger also mm; ``reading`` are options of
+    ``inspect_finger``.
     """
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always", SoftgraspWarning)
@@ -93,11 +90,8 @@ def document_checks(
             checked = _check(kind, what, units or "m")
     words = [str(w.message) for w in warned if issubclass(w.category, SoftgraspWarning)]
     words = [word for word in words if word not in checked.known_warnings]
-    mild = kind in (
-        "hand",
-        "robot",
-        "finger",
-    )  # what reading them leaves out or assumes spoils no grasp
+    # what reading these leaves out or assumes spoils no grasp
+    mild = kind in ("hand", "robot", "finger")
     spoiling = [word for word in words if not mild or f"{UNOPPOSED} (power)" in word]
     problems = [*checked.problems, *spoiling]
     document: dict[str, Any] = {"kind": kind, **checked.properties}
@@ -133,11 +127,12 @@ def _check(kind: OtherKind, what: str, units: LengthUnit) -> Checked:
             return Checked(properties, [], inspect(hand), tuple(hand_doubts(hand)))
         case "object":
             obj = load_object(what)
-            hand_warnings = _mesh_warnings(obj.shape) if isinstance(obj.shape, Mesh) else ()
-            return Checked(object_properties(obj), [], inspect(obj), hand_warnings)
+            known = load_mesh(_cut(obj.shape)[0]).warnings if isinstance(obj.shape, Mesh) else ()
+            return Checked(object_properties(obj), [], inspect(obj), known)
         case "mesh":
             shape = Mesh(file=assets.portable_name(Path(what)), units=units)
-            return Checked(mesh_properties(shape), [], inspect(shape), _mesh_warnings(shape))
+            known = load_mesh(_cut(shape)[0]).warnings
+            return Checked(mesh_properties(shape), [], inspect(shape), known)
         case "robot":
             robot = load_robot(what)
             inspection = inspect(robot)
@@ -206,11 +201,6 @@ def _describe_exported_robot(what: str) -> Checked | None:
     name, model = text.data, source.compiled
     properties = {"kind": "robot", "name": name, "joints": model.njnt, "actuators": model.nu}
     return Checked(properties, [], inspect_robot_model(model, name))
-
-
-def _mesh_warnings(shape: Mesh) -> tuple[str, ...]:
-    """Return the warnings of reading a mesh."""
-    return load_mesh(cut_or_hull(shape)[0]).warnings
 
 
 def _as_hand(what: str, robot: Robot, inspection: Inspection) -> tuple[Properties, Inspection]:
@@ -287,15 +277,14 @@ def hand_properties(hand: Hand) -> Properties:
         ),
         "palm": hand.palm.kind if hand.model is None else hand.model.palm,
         **({"model": _model_properties(hand.model)} if hand.model else {}),
-        "grasps": {name: _grasp_properties(preset) for name, preset in hand.grasps},
+        "grasps": {
+            name: {"center_m": list(preset.center), "rates": list(preset.rates)}
+            | ({} if preset.start is None else {"start": list(preset.start)})
+            for name, preset in hand.grasps
+        },
         "source": hand.source,
         "notes": list(hand.notes),
     }
-
-
-def _grasp_properties(preset: GraspPreset) -> Properties:
-    start = {} if preset.start is None else {"start": list(preset.start)}
-    return {"center_m": list(preset.center), "rates": list(preset.rates), **start}
 
 
 def _model_properties(model: HandModel) -> Properties:
@@ -552,16 +541,14 @@ def bendable_line(properties: Properties) -> str:
     kg, product = properties["mass_kg"], properties["bending_stiffness_N_m2"]
     mass = "no mass" if kg is None else f"{1e3 * kg:.4g} g"
     stiffness = "no stiffness" if product is None else f"EI {product:.4g} N·m²"
-    return "; ".join(
-        [
-            f"{properties['name']}: {properties['parent']} → {properties['child']}, "
-            f"{properties['model']}{degree}, {properties['frame']} frames",
-            f"{1e3 * properties['length_m']:.4g} mm long, "
-            f"radius {1e3 * properties['radius_m']:.4g} mm, {mass}",
-            f"up to {properties['kappa_max_per_m']:.4g} 1/m = {theta:.4g}°, {_plane(properties)}",
-            f"{stiffness}, {properties['simulated_links']} links",
-            _actuators_text(properties),
-        ]
+    return (
+        f"{properties['name']}: {properties['parent']} → {properties['child']}, "
+        f"{properties['model']}{degree}, {properties['frame']} frames; "
+        f"{1e3 * properties['length_m']:.4g} mm long, "
+        f"radius {1e3 * properties['radius_m']:.4g} mm, "
+        f"{mass}; up to {properties['kappa_max_per_m']:.4g} 1/m = {theta:.4g}°, "
+        f"{_plane(properties)}; {stiffness}, {properties['simulated_links']} links; "
+        f"{_actuators_text(properties)}"
     )
 
 
@@ -584,9 +571,8 @@ def _plane(properties: Properties) -> str:
     if properties["phi_range_rad"] is None:
         return "in every plane"
     low, high = map(math.degrees, properties["phi_range_rad"])
-    return (
-        f"in the plane at {low:.4g}°" if low == high else f"planes from {low:.4g}° to {high:.4g}°"
-    )
+    every = f"planes from {low:.4g}° to {high:.4g}°"
+    return f"in the plane at {low:.4g}°" if low == high else every
 
 
 def _actuators_text(properties: Properties) -> str:

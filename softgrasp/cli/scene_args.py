@@ -16,7 +16,6 @@ from softgrasp.assets import MESH_SUFFIXES, ROBOT_SUFFIXES, YAML_SUFFIXES
 from softgrasp.cli import terminal
 from softgrasp.cli.names import plain_value, require_scene
 from softgrasp.cli.options import AUTO, SceneOptions
-from softgrasp.description.base import Vec3
 from softgrasp.description.closure import CLOSURES
 from softgrasp.description.closure_base import Closure
 from softgrasp.description.hand import Hand
@@ -61,10 +60,6 @@ SCENE_FIELDS = {
     "mount": "object_mount",
 }  # fmt: skip
 """Options that are a field of the scene, and the field."""
-CONTACT_NUMBERS = {"contact_stiffness": "contact.stiffness", "contact_damping": "contact.damping"}
-"""Options that are a number inside a field of the scene."""
-CRITERION_AFTER_SEQUENCE = "sequence"
-"""Criterion of a sequence that goes on after its close, where none is named."""
 YOUNG = 1e5
 """Young's modulus of an object that is made deformable by name only [Pa]: soft rubber foam."""
 CONTACT_MODELS = {
@@ -92,10 +87,7 @@ Sensors = tuple[AnySensor, ...]
 def scene_of(first: str, second: str | None, options: SceneOptions) -> GraspScene:
     """Load the scene of a command line and apply its options.
 
-    Args:
-        first: Name or file of a hand; of a scene without ``second``.
-        second: Name or file of an object.
-        options: Options that change the scene.
+    ``first`` is a hand, and without an object (``second``) a scene, by name or file.
 
     Raises:
         DescriptionError: A name does not exist, or an option does not fit.
@@ -137,7 +129,7 @@ def _hand_of_fingers(first: str, obj: GraspObject, options: SceneOptions) -> Han
             f"{first}: the mesh of a finger makes a hand with --fingers and perhaps --pressure, "
             "for instance --fingers 3 --pressure 60kPa"
         )
-    from softgrasp.io.soft_finger.hand import OPENING, soft_hand_from_mesh
+    from softgrasp.io.soft_finger.finger import OPENING, soft_hand_from_mesh
     from softgrasp.model.shapes import extent
 
     return soft_hand_from_mesh(
@@ -227,9 +219,9 @@ def _change(scene: GraspScene, options: SceneOptions) -> GraspScene:
         changes["success"] = (scene.success or SuccessCriterion()) if options.hold else None
     if options.gravity_vector is not None:
         success = changes.get("success", scene.success)
-        changes |= _gravity_changes(
-            options.gravity_vector, success, closing=options.gravity is not False
-        )
+        changes |= {"gravity": options.gravity_vector} if options.gravity is not False else {}
+        if success is not None:
+            changes["success"] = success.replace(gravity=options.gravity_vector)
     if options.table is False and options.lift:
         raise DescriptionError("--no-table: expected a table to lift from, found --lift")
     changes |= _surrounding_changes(scene, options.objects, options.walls, options.table)
@@ -262,8 +254,11 @@ def _rotations(scene: GraspScene, options: SceneOptions) -> Changes:
 
 def _with_contact(scene: GraspScene, options: SceneOptions) -> GraspScene:
     """Apply contact model, sensors, pressure, stiffness, damping and friction."""
-    if options.contact_model is not None:
-        scene = _with_contact_model(scene, options.contact_model)
+    if options.contact_model == "deformable":
+        elasticity = scene.object.elasticity or Elasticity(young=YOUNG)
+        scene = scene.replace(object=scene.object.replace(elasticity=elasticity))
+    elif options.contact_model is not None:
+        scene = with_field(scene, "contact.model", options.contact_model)
     if options.sensors:
         added = sensors_of(scene.hand, options.sensors)
         scene = scene.replace(sensors=(*scene.sensors, *added))
@@ -271,9 +266,9 @@ def _with_contact(scene: GraspScene, options: SceneOptions) -> GraspScene:
         scene = scene.replace(hand=_with_open_pressure(scene.hand))
     elif options.pressure is not None:
         scene = with_field(scene, "closure.pressure", options.pressure)
-    for option, path in CONTACT_NUMBERS.items():
-        if (value := getattr(options, option)) is not None:
-            scene = with_field(scene, path, value)
+    for name in ("stiffness", "damping"):
+        if (value := getattr(options, f"contact_{name}")) is not None:
+            scene = with_field(scene, f"contact.{name}", value)
     if options.friction is not None:
         scene = with_field(scene, "contact.dynamic_friction", None)
         scene = with_field(scene, "contact.static_friction", options.friction)
@@ -293,12 +288,6 @@ def _with_open_pressure(hand: Hand) -> Hand:
     return hand.replace(grasps=grasps)
 
 
-def _gravity_changes(gravity: Vec3, success: SuccessCriterion | None, *, closing: bool) -> Changes:
-    """Set gravity of any direction [m/s²] in the hold test, and while the hand closes."""
-    changes: Changes = {"gravity": gravity} if closing else {}
-    return changes if success is None else changes | {"success": success.replace(gravity=gravity)}
-
-
 def _surrounding_changes(
     scene: GraspScene, objects: Sequence[str], walls: Sequence[str], table: bool | None
 ) -> Changes:
@@ -315,7 +304,14 @@ def _surrounding_changes(
         parts = tuple(part for part in parts if not isinstance(part, Table))
     if table and scene.table is None:
         parts = (Table(), *parts)
-    parts += tuple(_wall(text) for text in walls)
+    for text in walls:
+        numbers = _numbers(text, 6)
+        if numbers is None:
+            raise DescriptionError(
+                "--wall: expected X,Y,Z,NX,NY,NZ, the centre of its face [m] and the normal out of "
+                f"it, such as -0.05,0,-0.08,1,0,0, found '{text}'"
+            )
+        parts += (Wall(point=(*numbers[:3],), normal=(*numbers[3:],)),)
     return changes if parts == scene.surroundings else changes | {"surroundings": parts}
 
 
@@ -327,25 +323,13 @@ def _arrange(text: str) -> PlacedObject:
             "--object: expected NAME@X,Y,Z with metres, such as sphere@0.05,0,-0.085, "
             f"found '{text}'"
         )
-    x, y, z = position
-    return PlacedObject(object=load_object(name), position=(x, y, z))
+    return PlacedObject(object=load_object(name), position=position)
 
 
-def _wall(text: str) -> Wall:
-    numbers = _numbers(text, 6)
-    if numbers is None:
-        raise DescriptionError(
-            "--wall: expected X,Y,Z,NX,NY,NZ, the centre of its face [m] and the normal out of it, "
-            f"such as -0.05,0,-0.08,1,0,0, found '{text}'"
-        )
-    x, y, z, *normal = numbers
-    return Wall(point=(x, y, z), normal=(normal[0], normal[1], normal[2]))
-
-
-def _numbers(text: str, count: int) -> list[float] | None:
+def _numbers(text: str, count: int) -> Any:
     """Read ``count`` numbers separated by commas; None where the text is anything else."""
     try:
-        numbers = [float(part) for part in text.split(",")]
+        numbers = tuple(float(part) for part in text.split(","))
     except ValueError:
         return None
     return numbers if len(numbers) == count else None
@@ -400,21 +384,13 @@ def _sequence_changes(scene: GraspScene, options: SceneOptions) -> Changes:
     phases = scene.replace(**(changes | {"success": None})).sequence
     success: SuccessCriterion | None = changes.get("success", scene.success)
     if success is None and hold is None and phases and not isinstance(phases[-1], ClosePhase):
-        changes["success"] = success = load_criterion(CRITERION_AFTER_SEQUENCE)
+        changes["success"] = success = load_criterion("sequence")
     motion = success.motion if success is not None else ()
     lifts = any(isinstance(phase, LiftPhase) for phase in (*phases, *motion))
     excluded = options.gravity is False or options.table is False
     if lifts and not excluded and not scene.surroundings:
         changes |= {"surroundings": (Table(),), "gravity": True}
     return changes
-
-
-def _with_contact_model(scene: GraspScene, name: str) -> GraspScene:
-    """Replace the contact model by one of ``CONTACT_MODELS``."""
-    if name != "deformable":
-        return with_field(scene, "contact.model", name)
-    elasticity = scene.object.elasticity or Elasticity(young=YOUNG)
-    return scene.replace(object=scene.object.replace(elasticity=elasticity))
 
 
 def _with_settings(scene: GraspScene, settings: tuple[str, ...]) -> GraspScene:

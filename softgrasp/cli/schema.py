@@ -5,32 +5,29 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from softgrasp.checks.json_schema import KINDS, schema_of
 from softgrasp.cli import terminal
 from softgrasp.cli.options import Json
 
-HINT = "# yaml-language-server: $schema={file}"
-"""First line of a YAML file that names its schema, as editors with that language server read it."""
-
 
 def schema(
     kind: Annotated[
-        str | None,
-        typer.Argument(metavar="KIND", help=f"One of {', '.join(KINDS)}; none lists them."),
+        str | None, Argument(metavar="KIND", help=f"One of {', '.join(KINDS)}; none lists them.")
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write it to a file.")
+        Path | None, Option("--out", "-o", metavar="FILE", help="Write it to a file.")
     ] = None,
     json: Json = False,
 ) -> None:
     """Print or write the JSON schema of a kind of YAML file."""
-    if kind is None and json:
-        terminal.put_json({name: about for name, (_, about) in KINDS.items()})
-        return
     if kind is None:
-        terminal.put_table(["kind", "file"], [[name, about] for name, (_, about) in KINDS.items()])
+        kinds = {name: about for name, (_, about) in KINDS.items()}
+        if json:
+            terminal.put_json(kinds)
+        else:
+            terminal.put_table(["kind", "file"], [list(row) for row in kinds.items()])
         return
     document = schema_of(kind)
     if out is None:
@@ -40,4 +37,5 @@ def schema(
     if json:
         terminal.put_json(document)
     else:
-        terminal.put(f"begin a {kind} file with: {HINT.format(file=out)}")
+        # as editors with that language server read it
+        terminal.put(f"begin a {kind} file with: # yaml-language-server: $schema={out}")

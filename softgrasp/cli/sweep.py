@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import typer
+from typer import Argument, Option
 
 from softgrasp import assets
 from softgrasp.assets import MESH_SUFFIXES, YAML_SUFFIXES
@@ -48,77 +49,70 @@ MAX_ERRATIC, MAX_WARNINGS = 5, 6
 @with_scene_options("units", "mass", "grasp", "gravity", "hold", "lift", "settings", *MESH_HAND)
 def sweep(
     what: Annotated[
-        str | None, typer.Argument(metavar="HAND|SCENE|PLAN", help="Hand, scene, or plan in YAML.")
+        str | None, Argument(metavar="HAND|SCENE|PLAN", help="Hand, scene, or plan in YAML.")
     ] = None,
-    object_name: Annotated[str | None, typer.Argument(metavar="OBJECT", help="Object.")] = None,
+    object_name: Annotated[str | None, Argument(metavar="OBJECT", help="Object.")] = None,
     *,
     density: Annotated[
-        str | None, typer.Option(metavar="R1,R2,…", help="Densities of the object [kg/m³].")
+        str | None, Option(metavar="R1,R2,…", help="Densities of the object [kg/m³].")
     ] = None,
     vary: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             metavar="FIELD=VALUES",
             help="Field with V1,V2,… or LOW:HIGH:STEPS (LOW:HIGH with --sample); repeatable.",
         ),
     ] = None,
     sample: Annotated[
         Literal["latin", "sobol"] | None,
-        typer.Option(help="Draw samples between the ends; else the full grid."),
+        Option(help="Draw samples between the ends; else the full grid."),
     ] = None,
-    samples: Annotated[int | None, typer.Option(metavar="N", help="Number of samples.")] = None,
-    repeats: Annotated[
-        int, typer.Option(metavar="N", help="Number of grasps per combination.")
-    ] = 1,
+    samples: Annotated[int | None, Option(metavar="N", help="Number of samples.")] = None,
+    repeats: Annotated[int, Option(metavar="N", help="Number of grasps per combination.")] = 1,
     noise: Annotated[
         float,
-        typer.Option(
+        Option(
             metavar="M", help="Standard deviation of the object's start position, per axis [m]."
         ),
     ] = 0.0,
     noise_deg: Annotated[
         float,
-        typer.Option(
-            metavar="A", help="Standard deviation of its orientation about each axis [deg]."
-        ),
+        Option(metavar="A", help="Standard deviation of its orientation about each axis [deg]."),
     ] = 0.0,
-    seed: Annotated[int, typer.Option(metavar="S", help="Seed of samples and noise.")] = 0,
-    quality: Annotated[bool, typer.Option(help="A column with ε of the final contacts.")] = False,
+    seed: Annotated[int, Option(metavar="S", help="Seed of samples and noise.")] = 0,
+    quality: Annotated[bool, Option(help="A column with ε of the final contacts.")] = False,
     options: SceneOptions,
     workers: Workers = None,
     executor: Annotated[
         Literal["local", "dask", "warp"],
-        typer.Option(help="Processes of this machine, dask workers, or MuJoCo Warp on a GPU."),
+        Option(help="Processes of this machine, dask workers, or MuJoCo Warp on a GPU."),
     ] = "local",
     scheduler: Annotated[
-        str | None,
-        typer.Option(metavar="ADDRESS", help="Scheduler of dask, such as tcp://host:8786."),
+        str | None, Option(metavar="ADDRESS", help="Scheduler of dask, such as tcp://host:8786.")
     ] = None,
     resume: Resume = False,
     shard: Annotated[
-        str | None, typer.Option(metavar="I/N", help="Only part I of N, for array jobs.")
+        str | None, Option(metavar="I/N", help="Only part I of N, for array jobs.")
     ] = None,
     merge: Annotated[
-        bool, typer.Option("--merge", help="Only merge the parts in --out into one table.")
+        bool, Option("--merge", help="Only merge the parts in --out into one table.")
     ] = False,
     video_rows: Annotated[
         list[int] | None,
-        typer.Option(
-            "--video", metavar="ROW", help="Only make video and report of a row in --out."
-        ),
+        Option("--video", metavar="ROW", help="Only make video and report of a row in --out."),
     ] = None,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Check all rows first; stop where one is wrong.")
+        bool, Option("--strict", help="Check all rows first; stop where one is wrong.")
     ] = False,
     dataset: Annotated[
         Literal["arrays", "grasps", "lerobot", "minari"] | None,
-        typer.Option(
+        Option(
             help="Write data for learning: arrays (.npz) or grasps (.json) in the object's frame, "
             "or episodes for LeRobot or Minari."
         ),
     ] = None,
     trajectories: Annotated[
-        bool, typer.Option("--trajectories", help="Write whole trajectories, compressed.")
+        bool, Option("--trajectories", help="Write whole trajectories, compressed.")
     ] = False,
     no_report: NoReport = False,
     out: Out = None,
@@ -216,9 +210,8 @@ def _directory_to_resume(what: str, shard: str | None, *, resume: bool) -> Path 
     part = directory / ("" if shard is None else Shard.parse(shard).directory)
     problem = ""
     if not (part / PLAN).is_file():
-        problem = (
-            f"no {PLAN} there; HAND OBJECT or a plan in YAML with --out {directory} begins one"
-        )
+        problem = f"no {PLAN} there; HAND OBJECT or a plan in YAML with --out {directory} "
+        problem += "begins one"
     elif (part / planner.PLAN).is_file():
         problem = "that of a grasp search, which softgrasp plan --resume continues"
     elif directory.match("shard-*-of-*"):
@@ -226,9 +219,8 @@ def _directory_to_resume(what: str, shard: str | None, *, resume: bool) -> Path 
     elif not resume:
         problem = "no --resume, which continues it"
     if problem:
-        raise ResultError(
-            f"{part}: expected the directory of a sweep and --resume, found {problem}"
-        )
+        message = f"expected the directory of a sweep and --resume, found {problem}"
+        raise ResultError(f"{part}: {message}")
     require_inputs(part)
     return directory
 
@@ -242,15 +234,10 @@ def _directory_of(option: str, content: str, out: Path | None) -> Path:
 
 
 def refuse_finished_rows(directory: Path, resume: bool, *, force: bool = False) -> None:
-    """Refuse a directory with finished rows of a sweep without ``--resume``; or remove them.
-
-    Args:
-        directory: Directory of the sweep.
-        resume: Go on from its rows.
-        force: Remove its rows and its plan.
+    """Refuse a directory with finished rows without ``--resume``; ``force`` removes rows and plan.
 
     Raises:
-        ResultError: It has.
+        ResultError: It has rows.
     """
     from softgrasp.sweeps import planner
     from softgrasp.sweeps.storage import JOURNAL, PLAN, count_finished
@@ -268,12 +255,9 @@ def refuse_finished_rows(directory: Path, resume: bool, *, force: bool = False) 
 def run_rows(
     work: Callable[[Callable[[int, int], None]], R], directory: Path, first: str | None = None
 ) -> R:
-    """Run a sweep with a progress bar; an interrupt reports which rows are stored.
+    """Run a sweep, a function of a progress callback, with a bar that shows ``first`` at first.
 
-    Args:
-        work: Function of a progress callback.
-        directory: Directory of the journal.
-        first: Text of the progress bar before the first row.
+    An interrupt reports which rows are stored in the directory.
 
     Raises:
         typer.Exit: It was interrupted.
@@ -304,16 +288,13 @@ def _make_videos(directory: Path, rows: list[int], as_json: bool) -> None:
 
     plan = plan_in(directory)
     require_inputs(directory)
-    for row in rows:
-        if not 0 <= row < plan.size:
-            raise DescriptionError(
-                f"--video: expected a row from 0 to {plan.size - 1}, found {row}"
-            )
+    for row in [row for row in rows if not 0 <= row < plan.size]:
+        raise DescriptionError(f"--video: expected a row from 0 to {plan.size - 1}, found {row}")
     files = []
     for row in rows:
         files += write_report(simulate(scene_of_row(plan, row)), directory / f"row-{row}")
     if as_json:
-        terminal.put_json({"files": [str(file) for file in files]})
+        terminal.put_document({}, files)
     else:
         for file in files:
             terminal.put(str(file))
@@ -323,24 +304,22 @@ def _print_summary(
     plan: SweepPlan, table: pd.DataFrame, directory: Path, as_json: bool, *, report: bool
 ) -> None:
     """Print result, erratic rows, warnings and files; exit with 5 where rows failed."""
-    from softgrasp.sweeps.summary import erratic_rows, warning_groups
-    from softgrasp.sweeps.table import CSV, FAILED, PARQUET
+    from softgrasp.sweeps.table import CSV, FAILED, PARQUET, erratic_rows, warning_groups
 
-    names = [CSV, PARQUET, *(["report.html"] if report else [])]
-    files = [directory / name for name in names]
+    files = [directory / name for name in (CSV, PARQUET, *["report.html"] * report)]
     failed = int((table["status"] == FAILED).sum())
     counts = {str(key): int(value) for key, value in table["status"].value_counts().items()}
     outcomes = {str(key): int(value) for key, value in table["outcome"].value_counts().items()}
     held, warnings = table["held"].dropna(), warning_groups(table)
     erratic = [str(row) for row in erratic_rows(plan, table)]
+    files = [file for file in files if file.exists()]
     if as_json:
-        terminal.put_json({
+        terminal.put_document({
             "rows": len(table), "status": counts, "outcome": outcomes,
             "held": int(held.sum()), "evaluated": len(held),
             "failed": failed, "erratic": erratic,
             "warnings": [{"text": text, "rows": count} for text, count in warnings],
-            "files": [str(file) for file in files if file.exists()],
-        })  # fmt: skip
+        }, files)  # fmt: skip
     else:
         _put_summary(table, outcomes, held, files, erratic)
     for text, count in warnings[:MAX_WARNINGS]:
@@ -351,18 +330,13 @@ def _print_summary(
         )
     if failed:
         first = table.loc[table["status"] == FAILED, "error"].iloc[0]
-        terminal.show_message(
-            "warning", f"{failed} of {len(table)} rows failed, the first: {first}"
-        )
+        message = f"{failed} of {len(table)} rows failed, the first: {first}"
+        terminal.show_message("warning", message)
         raise typer.Exit(NOT_HELD)
 
 
 def _put_summary(
-    table: pd.DataFrame,
-    counts: dict[str, int],
-    held: pd.Series,
-    files: list[Path],
-    erratic: list[str],
+    table: pd.DataFrame, counts: dict[str, int], held: Any, files: list[Path], erratic: list[str]
 ) -> None:
     outcomes = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
     terminal.put(f"sweep     {len(table)} grasps: {outcomes}")
@@ -372,14 +346,13 @@ def _put_summary(
         terminal.put(f"erratic   {text}")
     if len(erratic) > MAX_ERRATIC:
         terminal.put(f"erratic   {len(erratic) - MAX_ERRATIC} more")
-    wall = float(table["wall_time_s"].sum())
-    simulated = float(table["simulated_time_s"].sum())
-    models = float(table["wall_build_s"].sum())
+    columns = ("wall_time_s", "simulated_time_s", "wall_build_s")
+    wall, simulated, models = (float(table[name].sum()) for name in columns)
     terminal.put(
         f"cost      {simulated:.1f} s simulated in {wall:.1f} s of wall time, {models:.1f} s of it "
         "for models"
     )
-    terminal.put_files([file for file in files if file.exists()])
+    terminal.put_files(files)
 
 
 def plan_of(
@@ -393,14 +366,9 @@ def plan_of(
 ) -> SweepPlan:
     """Make the sweep plan from the arguments of the command.
 
-    Args:
-        what: Hand, scene or plan.
-        object_name: Object, where there is one.
-        options: Options that change the scene.
-        density: Densities of the object, separated by commas.
-        vary: Texts of ``--vary``.
-        stored: Directory with the plan of a sweep, where ``what`` names one.
-        fields: Further fields of the plan.
+    ``what`` is a hand, a scene or a plan; ``stored`` the directory of the sweep that it names.
+    Densities are separated by commas, ``vary`` are the texts of ``--vary``; further fields are
+    those of the plan.
 
     Raises:
         DescriptionError: A name does not exist, or an option does not fit.

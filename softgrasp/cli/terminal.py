@@ -94,19 +94,19 @@ def put_files(files: Sequence[Path]) -> None:
             lines.append(str(inside[0]))
             continue
         lines.append(f"{directory}{os.sep}")
-        lines += textwrap.wrap(", ".join(_file_groups(inside)), FILE_COLUMNS, initial_indent="  ",
+        suffixes: dict[str, list[str]] = {}  # files with equal stems once: ``joints.png/csv``
+        for file in sorted(inside, key=lambda file: file.suffix != ".html"):
+            suffixes.setdefault(file.stem, []).append(file.suffix)
+        named = [stem + "/".join(ends).replace("/.", "/") for stem, ends in suffixes.items()]
+        lines += textwrap.wrap(", ".join(named), FILE_COLUMNS, initial_indent="  ",
                                subsequent_indent="  ", break_on_hyphens=False)  # fmt: skip
     for index, line in enumerate(lines):
         put(f"{'files' if index == 0 else '':<10}{line}")
 
 
-def _file_groups(files: Sequence[Path]) -> list[str]:
-    """Return names of files of one directory; files with equal stems once: ``joints.png/csv``."""
-    suffixes_by_stem: dict[str, list[str]] = {}
-    for file in sorted(files, key=lambda file: file.suffix != ".html"):
-        suffixes_by_stem.setdefault(file.stem, []).append(file.suffix)
-    return [f"{stem}{'/'.join(suffixes).replace('/.', '/')}"
-            for stem, suffixes in suffixes_by_stem.items()]  # fmt: skip
+def put_document(document: dict[str, Any], files: Sequence[Path]) -> None:
+    """Print a JSON document with the paths of written files."""
+    put_json(document | {"files": [str(file) for file in files]})
 
 
 def put_json(document: Any) -> None:
@@ -144,23 +144,14 @@ def progress_bar() -> Iterator[ProgressCallback]:
     if not sys.stderr.isatty():
         yield ProgressLines().show
         return
+    from rich import progress as rich
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
 
     columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
+        *(rich.TextColumn("{task.description}"), rich.BarColumn(), rich.TimeElapsedColumn()),
+        *(rich.TextColumn("left"), rich.TimeRemainingColumn()),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    with rich.Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("", total=None)
 
         def update(text: str, done: float | None) -> None:
@@ -229,38 +220,29 @@ def output_directory(
 ) -> Path:
     """Choose the output directory of a run and begin the run there.
 
-    It is ``--out``, or ``out/`` and a name. It gets a number where it has the files of an earlier
-    run that are not to be replaced, or files like those of a run that no run wrote.
-
-    Args:
-        name: Name of the directory in ``out/``.
-        out: Directory of ``--out``; the files of an earlier run there are replaced.
-        force: Replace the files of an earlier run in ``out/``, too.
-        resume: Go on in the last directory that exists.
+    It is ``--out``, whose files of an earlier run are replaced, or ``out/`` and a name. It gets a
+    number where it has the files of an earlier run that are not to be replaced (``force``), or
+    files like those of a run that no run wrote. ``resume`` goes on in the last directory that
+    exists.
     """
-    first = out or default_directory(name)
-    number, directory = 1, first
-    while not resume and not _is_free(directory, replace=force or out is not None):
+    first, number, replaces = out or default_directory(name), 1, force or out is not None
+
+    def is_free(directory: Path) -> bool:
+        return not _has_files(directory) or (replaces and not other_files(directory, OUTPUTS))
+
+    while not resume and not is_free(_number(first, number)):
         number += 1
-        directory = _number(first, number)
     while resume and out is None and _has_files(_number(first, number + 1)):
         number += 1
-        directory = _number(first, number)
+    directory = _number(first, number)
     if directory != first and not resume:
         others = [path.name for path in other_files(first, OUTPUTS)[:MAX_NAMED]]
-        reason = f"files that no run wrote ({', '.join(others)})"
-        if not others:
-            reason = "the files of an earlier run"
-        advice = "" if others else " (--force replaces them)"
+        reason, advice = "the files of an earlier run", " (--force replaces them)"
+        if others:
+            reason, advice = f"files that no run wrote ({', '.join(others)})", ""
         note(f"{first} has {reason}; writing to {directory}{advice}")
     start_run(directory)
     return directory
-
-
-def _is_free(directory: Path, *, replace: bool) -> bool:
-    if not _has_files(directory):
-        return True
-    return replace and not other_files(directory, OUTPUTS)
 
 
 def _number(directory: Path, number: int) -> Path:
@@ -318,10 +300,7 @@ def run_files() -> tuple[str, ...]:
     from softgrasp.rendering.encoding import video_names
     from softgrasp.report import grasp_report as report
 
-    figures = (
-        report.CONTACTS, report.JOINTS, report.OBJECT, report.QUALITY, report.SENSORS,
-        report.TACTILE, report.PULLS, report.ENSEMBLE,
-    )  # fmt: skip
+    figures = [*(name for name, *_ in report.FIGURES), report.ENSEMBLE]
     numbers = (Path(name).with_suffix(".csv").name for name in figures)
     return (
         RESULT_FILE, TRAJECTORY_FILE, report.ENSEMBLE_RESULT, *figures, report.STRIP, *numbers,

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
-import typer
+from typer import Argument, Option
 
 from softgrasp.assets import MESH_SUFFIXES, ROBOT_SUFFIXES, YAML_SUFFIXES
 from softgrasp.cli import terminal
@@ -35,23 +35,22 @@ HANDS = ("hand", "robot")
 def view(
     first: Annotated[
         str,
-        typer.Argument(
+        Argument(
             metavar="HAND|RESULT_DIR", help="Name or file of a hand, or a directory with a result."
         ),
     ],
     second: Annotated[
         str | None,
-        typer.Argument(metavar="OBJECT", help="Name or file of an object in front of the hand."),
+        Argument(metavar="OBJECT", help="Name or file of an object in front of the hand."),
     ] = None,
     *,
     options: SceneOptions,
     port: Annotated[
-        int,
-        typer.Option(min=0, max=65535, metavar="N", help="First port to try; 0 for any free one."),
+        int, Option(min=0, max=65535, metavar="N", help="First port to try; 0 for any free one.")
     ] = 8080,
     save: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             "--save",
             "--out",
             "-o",
@@ -60,11 +59,9 @@ def view(
         ),
     ] = None,
     browser: Annotated[
-        bool, typer.Option("--browser/--no-browser", help="Open a browser where there is a screen.")
+        bool, Option("--browser/--no-browser", help="Open a browser where there is a screen.")
     ] = True,
-    native: Annotated[
-        bool, typer.Option("--native", help="MuJoCo's own viewer, in a window.")
-    ] = False,
+    native: Annotated[bool, Option("--native", help="MuJoCo's own viewer, in a window.")] = False,
     json: Json = False,
 ) -> None:
     """Show a hand, alone or with an object, or a finished run, in the browser.
@@ -147,6 +144,7 @@ Shown = _ResultShown | _HandShown
 
 
 def _serve(shown: Shown, save: Path | None, *, port: int, browser: bool, json: bool) -> None:
+    from softgrasp.viewer.native import has_display
     from softgrasp.viewer.page import Page
 
     with Page("softgrasp", port) as page:
@@ -154,34 +152,25 @@ def _serve(shown: Shown, save: Path | None, *, port: int, browser: bool, json: b
         if save is not None:
             file = content.save(save)
             if json:
-                terminal.put_json({"files": [str(file)]})
+                terminal.put_document({}, [file])
             else:
                 terminal.put(f"wrote {file}")
             return
-        _print_address(page, browser=browser, json=json)
+        if json:
+            terminal.put_json({"url": page.url, "host": LOOPBACK, "port": page.port})
+        else:
+            terminal.put(f"{page.words}; Ctrl-C ends it")
+        if browser and not has_display():
+            terminal.note(
+                "found no screen here; from another machine: "
+                f"ssh -L {page.port}:127.0.0.1:{page.port} {socket.gethostname()}, then open "
+                f"http://127.0.0.1:{page.port} there"
+            )
+        elif browser and not webbrowser.open(page.url):
+            terminal.note("found no browser that could be opened; --no-browser leaves it closed")
         with suppress(KeyboardInterrupt):
             content.serve()
         terminal.note("closed the page")
-
-
-def _print_address(page: Page, *, browser: bool, json: bool) -> None:
-    """Print the address of the browser page, and open a browser where there is one."""
-    from softgrasp.viewer.native import has_display
-
-    if json:
-        terminal.put_json({"url": page.url, "host": LOOPBACK, "port": page.port})
-    else:
-        terminal.put(f"{page.words}; Ctrl-C ends it")
-    if not browser:
-        return
-    if not has_display():
-        terminal.note(
-            "found no screen here; from another machine: "
-            f"ssh -L {page.port}:127.0.0.1:{page.port} {socket.gethostname()}, then open "
-            f"http://127.0.0.1:{page.port} there"
-        )
-    elif not webbrowser.open(page.url):
-        terminal.note("found no browser that could be opened; --no-browser leaves it closed")
 
 
 def is_result(word: str) -> bool:
@@ -250,17 +239,14 @@ def hand_choices(
         )
         return scene_of(choices.hand, choices.object, changed)
 
-    words = " ".join(
-        f"--{name.replace('_', '-')} {_option_text(name, value)}"
-        for name in ("position", "euler_deg", "hand_euler_deg", "units", *MESH_HAND)
-        if (value := getattr(options, name)) is not None
-    )
-    choices = Choices(hand=hand, object=object_name, density=options.density, further_options=words)
-    return choices, make_scene
-
-
-def _option_text(name: str, value: Any) -> str:
-    """Write the value of an option as on the command line."""
-    if not isinstance(value, tuple):
-        return f"{value:g}" if isinstance(value, float) else str(value)
-    return ("," if name in ("base", "valleys") else " ").join(f"{number:g}" for number in value)
+    words = []
+    for name in ("position", "euler_deg", "hand_euler_deg", "units", *MESH_HAND):
+        if (value := getattr(options, name)) is None:
+            continue
+        text = f"{value:g}" if isinstance(value, float) else str(value)
+        if isinstance(value, tuple):
+            text = ("," if name in ("base", "valleys") else " ").join(f"{n:g}" for n in value)
+        words.append(f"--{name.replace('_', '-')} {text}")
+    further = " ".join(words)
+    first = Choices(hand=hand, object=object_name, density=options.density, further_options=further)
+    return first, make_scene

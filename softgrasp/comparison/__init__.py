@@ -5,8 +5,7 @@ from __future__ import annotations
 from softgrasp._lazy import lazy_names
 
 NAMES = {
-    "comparison.compare": ("crosscheck", "CrosscheckResult"),
-    "comparison.files": ("load_crosscheck", "save_crosscheck"),
+    "comparison.compare": ("crosscheck", "CrosscheckResult", "load_crosscheck", "save_crosscheck"),
     "comparison.criteria": ("Tolerances",),
     "comparison.dexgraspbench": ("BenchmarkRow", "diversity", "GraspBenchmark"),
     "report.comparison": ("write_crosscheck_report",),

@@ -9,7 +9,8 @@ load, statics leaves the normal force open; ``ambiguous_contacts`` quantifies th
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import mujoco
@@ -49,42 +50,52 @@ LINEAR, CLOSED = "linear mode", "closed form"
 Times = Mapping[str, Mapping[str, float]]
 """Times by backend and body [s]."""
 NOTHING, MOTION = "nothing touched", "Joint angles after the release"
+QUANTITIES = {
+    "status": ("How the grasp ended", "", "engines"),
+    "contacts": ("Bodies in contact at rest", "", "bodies"),
+    "first_touch": ("First touch{}", "s", "samples"),
+    "stop": ("Established contact{}", "s", "samples"),
+    "normal_force": ("{} of {} at rest", "N", "%"),
+    "force_after_closing": ("{} of {} at the end of the closure", "N", "%"),
+    "joint_angles": ("Angle of {} at rest", "deg", "deg"),
+    "displacement": ("Position of the object at rest", "mm", "mm"),
+    "agreement": ("Held or dropped", "", "loads"),
+    "critical_load": ("Critical {}", "", "%"),
+    "force_convergence": ("Mean {} at rest in steps of {:g} ms", "N", "%"),
+    "static_pose": ("Pose at rest under {:g} g", "deg", "deg"),
+    "trajectory": (MOTION, "deg", "deg"),
+    "without_hk": (f"{MOTION}, dampers without h·k", "deg", "deg"),
+    "frequency": ("Frequency of the first mode", "Hz", "%"),
+    "damping_ratio": ("Damping ratio of the first mode", "", "%"),
+    "settling_time": ("Settling time", "ms", "ms"),
+    "convergence_order": ("Order of convergence of the release", "", ""),
+    "convergence_limit": (f"{MOTION} in steps of {{:g}} ms", "deg", "deg"),
+}
+"""Compared quantities in words, with the units of values and of differences."""
 RANK = 1e-6
 """Relative singular value below which a body does not move in a direction [–]."""
 MIN_ANGLE = math.radians(2.0)
 """Angle below which friction hardly contributes to a normal force [rad]."""
 
 
-class Quantity(NamedTuple):
-    """A quantity that is compared by one difference an engine."""
+def _finding(
+    name: str,
+    values: Mapping[str, float | str],
+    differences: Mapping[str, float] | tuple[str, float],
+    tolerance: float | None,
+    note: str = "",
+    *words: object,
+) -> Finding:
+    """Make the finding of one of ``QUANTITIES``, whose braces the words fill.
 
-    name: str
-    """Identifier, such as ``static_pose``."""
-    words: str
-    unit: str
-    """Unit of the values."""
-    difference_unit: str
-
-    def compared(
-        self,
-        values: Mapping[str, float | str],
-        differences: Mapping[str, float],
-        tolerance: float | None,
-        note: str,
-    ) -> Finding:
-        """Return the engine with the largest difference, against the tolerance."""
-        worst, largest = farthest(differences)
-        return Finding(
-            name=self.name,
-            quantity=self.words,
-            unit=self.unit,
-            values=values,
-            difference=largest,
-            difference_unit=self.difference_unit,
-            tolerance=tolerance,
-            worst=worst,
-            note=note,
-        )
+    The differences are those by engine, or the engine with the largest one and that one.
+    """
+    quantity, unit, difference_unit = QUANTITIES[name]
+    worst, largest = differences if isinstance(differences, tuple) else farthest(differences)
+    return Finding(
+        name=name, quantity=quantity.format(*words), unit=unit, values=values, difference=largest,
+        difference_unit=difference_unit, tolerance=tolerance, worst=worst, note=note,
+    )  # fmt: skip
 
 
 # Closure
@@ -115,60 +126,39 @@ def status(runs: GraspRuns) -> Finding:
     endings = {name: result.outcome.name for name, result in runs.closing.items()}
     first, *others = endings
     differ = [name for name in others if endings[name] != endings[first]]
-    diverged = runs.diverged
-    notes = [f"{name}: {message}" for name, message in diverged.items()]
-    return Finding(
-        name="status",
-        quantity="How the grasp ended",
-        unit="",
-        values=endings,
-        difference=math.nan if diverged else float(len(differ)),
-        difference_unit="engines",
-        tolerance=0.0,
-        worst=", ".join(diverged or differ),
-        note="; ".join([*notes, "nothing else is compared"]) if diverged else "",
-    )
+    if not runs.diverged:
+        return _finding("status", endings, (", ".join(differ), float(len(differ))), 0.0)
+    notes = [f"{name}: {message}" for name, message in runs.diverged.items()]
+    note = "; ".join([*notes, "nothing else is compared"])
+    return _finding("status", endings, (", ".join(runs.diverged), math.nan), 0.0, note)
 
 
 def joint_angles(runs: GraspRuns, tolerances: Tolerances) -> Finding:
     """Compare joint angles at rest, of the joint with the largest difference over tolerance."""
     first, *others = runs.resting
-    start = runs.resting[first]
-    names: list[str] = start.joint_names.tolist()
-    reference = np.degrees(start.joint_position[-1])
-    allowed = tolerances.angle_deg + 0.01 * tolerances.angle_percent * np.abs(reference)
-    apart = {o: np.abs(np.degrees(runs.resting[o].joint_position[-1]) - reference) for o in others}
-    ratios = {name: float((gap / np.maximum(allowed, 1e-12)).max()) for name, gap in apart.items()}
-    worst, _ = farthest(ratios)
-    joint = int(np.argmax(apart[worst] / np.maximum(allowed, 1e-12)))
-    return Finding(
-        name="joint_angles",
-        quantity=f"Angle of {names[joint]} at rest",
-        unit="deg",
-        values={
-            name: float(np.degrees(result.joint_position[-1, joint]))
-            for name, result in runs.resting.items()
-        },
-        difference=float(apart[worst][joint]),
-        difference_unit="deg",
-        tolerance=float(allowed[joint]),
-        worst=worst,
-        note=f"of {len(names)} joints that with the largest difference over its tolerance of "
-        f"{tolerances.angle_deg:g} deg + {tolerances.angle_percent:g} %",
-    )
+    names: list[str] = runs.resting[first].joint_names.tolist()
+    angles = {name: np.degrees(run.joint_position[-1]) for name, run in runs.resting.items()}
+    allowed = tolerances.angle_deg + 0.01 * tolerances.angle_percent * np.abs(angles[first])
+    apart = {name: np.abs(angles[name] - angles[first]) for name in others}
+    ratios = {name: gap / np.maximum(allowed, 1e-12) for name, gap in apart.items()}
+    worst, _ = farthest({name: float(ratio.max()) for name, ratio in ratios.items()})
+    joint = int(np.argmax(ratios[worst]))
+    note = f"of {len(names)} joints that with the largest difference over its tolerance of "
+    note += f"{tolerances.angle_deg:g} deg + {tolerances.angle_percent:g} %"
+    values = {name: float(angle[joint]) for name, angle in angles.items()}
+    difference = (worst, float(apart[worst][joint]))
+    return _finding("joint_angles", values, difference, float(allowed[joint]), note, names[joint])
 
 
 def displacement(runs: GraspRuns, tolerance: float) -> Finding:
     """Compare the displacement of the object until rest."""
     first, *others = runs.resting
-    moved = {
-        name: result.object_position[-1] - result.object_position[0]
-        for name, result in runs.resting.items()
-    }
+    paths = {name: run.object_position for name, run in runs.resting.items()}
+    moved = {name: path[-1] - path[0] for name, path in paths.items()}
     apart = {name: 1e3 * float(np.linalg.norm(moved[name] - moved[first])) for name in others}
     distances = {name: 1e3 * float(np.linalg.norm(vector)) for name, vector in moved.items()}
-    quantity = Quantity("displacement", "Position of the object at rest", "mm", "mm")
-    return quantity.compared(distances, apart, tolerance, "values are distances from its start")
+    note = "values are distances from its start"
+    return _finding("displacement", distances, apart, tolerance, note)
 
 
 def normal_force(runs: GraspRuns, bodies: list[str], percent: float) -> Finding:
@@ -179,52 +169,31 @@ def normal_force(runs: GraspRuns, bodies: list[str], percent: float) -> Finding:
         change = still_changing(result)
         if change > 0.1 * percent:
             notes.append(f"in {name} forces still change by {change:.2g} % in a tenth of a second")
-    ambiguities = [
-        contact.sentence
-        for contact in ambiguous_contacts(next(iter(runs.resting.values())), [body])
-    ]
-    return Finding(
-        name="normal_force",
-        quantity=f"{force_name(runs.resting)} of {body} at rest",
-        unit="N",
-        values={name: force_at(result, body) for name, result in runs.resting.items()},
-        difference=largest,
-        difference_unit="%",
-        tolerance=percent,
-        worst=worst,
-        note="; ".join([*notes, *_stops(runs, bodies), *ambiguities]),
-    )
+    first = next(iter(runs.resting.values()))
+    notes += _stops(runs, bodies)
+    notes += [contact.sentence for contact in ambiguous_contacts(first, [body])]
+    values = {name: force_at(result, body) for name, result in runs.resting.items()}
+    force, note = force_name(runs.resting), "; ".join(notes)
+    return _finding("normal_force", values, (worst, largest), percent, note, force, body)
 
 
 def force_after_closing(runs: GraspRuns, bodies: list[str]) -> Finding:
     """Report normal forces at the end of the closure, without tolerance: friction still creeps."""
     ends = {name: _closed_at(result) for name, result in runs.closing.items()}
     worst, body, largest = farthest_force(runs.closing, bodies, ends)
-    return Finding(
-        name="force_after_closing",
-        quantity=f"{force_name(runs.closing)} of {body} at the end of the closure",
-        unit="N",
-        values={name: force_at(result, body, ends[name]) for name, result in runs.closing.items()},
-        difference=largest,
-        difference_unit="%",
-        tolerance=None,
-        worst=worst,
-        note="without tolerance: forces are compared at rest",
-    )
+    values = {name: force_at(result, body, ends[name]) for name, result in runs.closing.items()}
+    force, note = force_name(runs.closing), "without tolerance: forces are compared at rest"
+    return _finding("force_after_closing", values, (worst, largest), None, note, force, body)
 
 
 def farthest_force(
-    results: Mapping[str, GraspResult],
-    bodies: list[str],
-    times: Mapping[str, float] | None = None,
+    results: Mapping[str, GraspResult], bodies: list[str], times: Mapping[str, float] | None = None
 ) -> tuple[str, str, float]:
     """Return engine and body whose force differs most [%] at times [s], else at the end."""
     apart: dict[tuple[str, str], float] = {}
     for body in bodies:
-        forces = {
-            name: force_at(result, body, times[name] if times else None)
-            for name, result in results.items()
-        }
+        at = times or dict.fromkeys(results)
+        forces = {name: force_at(result, body, at[name]) for name, result in results.items()}
         apart |= {(name, body): gap for name, gap in percents(forces).items()}
     (worst, body), largest = farthest(apart)
     return (worst if largest else ""), body, largest
@@ -272,22 +241,11 @@ def agreement(runs: GraspRuns, percent: float) -> list[Finding]:
     if wrong:
         note += "; they differ at " + ", ".join(f"{scale * load:.5g} {unit}" for load in wrong)
     lost = {name: losses for name, losses in runs.lost.items() if set(losses) & set(runs.loads)}
-    return [
-        Finding(
-            name="agreement",
-            quantity="Held or dropped",
-            unit="",
-            values={
-                name: ", ".join("held" if item else "dropped" for item in held)
-                for name, held in runs.held.items()
-            },
-            difference=math.nan if lost else float(len(wrong)),
-            difference_unit="loads",
-            tolerance=0.0,
-            worst=", ".join(lost),
-            note="; ".join([note, *_diverged_loads(runs)]),
-        )
-    ]
+    words = {True: "held", False: "dropped"}
+    values = {name: ", ".join(words[item] for item in held) for name, held in runs.held.items()}
+    difference = (", ".join(lost), math.nan if lost else float(len(wrong)))
+    note = "; ".join([note, *_diverged_loads(runs)])
+    return [_finding("agreement", values, difference, 0.0, note)]
 
 
 def critical_load(runs: GraspRuns, percent: float) -> list[Finding]:
@@ -300,27 +258,20 @@ def critical_load(runs: GraspRuns, percent: float) -> list[Finding]:
     worst, largest = farthest(percents(values))
     note = f"to {50 * (CLOSE - 1):.2g} % by bisection with the hold test; over the "
     note += f"{force_name(runs.closing).lower()}s at rest without load: "
-    note += ", ".join(_force_ratios(runs, middles))
+    weights = {name: GRAVITY * runs.mass * m for name, m in middles.items() if m is not None}
+    sums = {name: float(runs.resting[name].normal_force[-1].sum()) for name in weights}
+    ratios = {name: weight / sums[name] for name, weight in weights.items() if sums[name] > 0.0}
+    note += ", ".join(f"{name} {ratio:.3g}" for name, ratio in ratios.items())
     if all(middle is None for middle in middles.values()):
         same = len({bracket.held is None for bracket in runs.thresholds.values()}) == 1
         worst, largest = "", 0.0 if same else math.nan
         note = "no engine has one between 1/128 and 128 times the mass of the object"
     if runs.lost:
         worst, largest = ", ".join(runs.lost), math.nan
-    what = "density" if unit == "kg/m³" else "mass"
-    return [
-        Finding(
-            name="critical_load",
-            quantity=f"Critical {what}",
-            unit=unit,
-            values={name: "none" if math.isnan(v) else v for name, v in values.items()},
-            difference=largest,
-            difference_unit="%",
-            tolerance=percent,
-            worst=worst,
-            note="; ".join([note, *_diverged_loads(runs)]),
-        )
-    ]
+    shown = {name: "none" if math.isnan(v) else v for name, v in values.items()}
+    note, what = "; ".join([note, *_diverged_loads(runs)]), "density" if "/" in unit else "mass"
+    finding = _finding("critical_load", shown, (worst, largest), percent, note, what)
+    return [replace(finding, unit=unit)]
 
 
 def _diverged_loads(runs: GraspRuns) -> list[str]:
@@ -331,17 +282,6 @@ def _diverged_loads(runs: GraspRuns) -> list[str]:
         + ", ".join(f"{scale * load:.5g} {unit}" for load in loads)
         for name, loads in runs.lost.items()
     ]
-
-
-def _force_ratios(runs: GraspRuns, middles: dict[str, float | None]) -> list[str]:
-    """Return critical weights over sums of normal forces."""
-    ratios = []
-    for name, middle in middles.items():
-        force_sum = float(runs.resting[name].normal_force[-1].sum())
-        if middle is not None and force_sum > 0.0:
-            weight = GRAVITY * runs.mass * middle
-            ratios.append(f"{name} {weight / force_sum:.3g}")
-    return ratios
 
 
 def load_scale(runs: GraspRuns) -> tuple[float, str]:
@@ -365,10 +305,9 @@ def force_convergence(runs: GraspRuns, bodies: list[str], percent: float) -> lis
         for name, series in able.items()
         if name in ends
     ]
-    words = f"Mean {force_name(able).lower()} at rest in steps of {1e3 * finest:g} ms"
     note = "from the largest step to the smallest " + ", ".join(spread)
-    quantity = Quantity("force_convergence", words, "N", "%")
-    return [quantity.compared(ends, percents(ends), percent, note)]
+    words = (force_name(able).lower(), 1e3 * finest)
+    return [_finding("force_convergence", ends, percents(ends), percent, note, *words)]
 
 
 def convergences(runs: GraspRuns, bodies: list[str]) -> dict[str, Convergence]:
@@ -405,14 +344,11 @@ def static_pose(runs: ReleaseRuns, tolerance: float) -> Finding:
     """Compare joint angles at rest under the weight with the closed form."""
     errors = {name: largest(motion.angles[-1] - runs.rest) for name, motion in runs.resting.items()}
     tips = {name: math.degrees(motion.angles[-1].sum()) for name, motion in runs.resting.items()}
-    words = f"Pose at rest under {1e3 * runs.release.tip_mass:g} g"
-    return Quantity("static_pose", words, "deg", "deg").compared(
-        {CLOSED: math.degrees(runs.rest.sum())} | tips,
-        errors,
-        tolerance,
-        "values are angles of the tip; the difference is the largest of a joint angle from the "
-        "closed form",
-    )
+    values = {CLOSED: math.degrees(runs.rest.sum())} | tips
+    note = "values are angles of the tip; the difference is the largest of a joint angle from the "
+    note += "closed form"
+    mass = 1e3 * runs.release.tip_mass
+    return _finding("static_pose", values, errors, tolerance, note, mass)
 
 
 def trajectory(runs: ReleaseRuns, tolerance: float) -> Finding:
@@ -420,13 +356,9 @@ def trajectory(runs: ReleaseRuns, tolerance: float) -> Finding:
     first, *others = runs.moving
     reference = runs.motion(first).angles
     apart = {name: largest(runs.motion(name).angles - reference) for name in others}
-    return Quantity("trajectory", MOTION, "deg", "deg").compared(
-        {first: 0.0} | apart,
-        apart,
-        tolerance,
-        f"largest difference from {first} of any joint at any of {len(reference)} samples, in "
-        f"steps of {1e3 * runs.release.timestep:g} ms",
-    )
+    note = f"largest difference from {first} of any joint at any of {len(reference)} samples, in "
+    note += f"steps of {1e3 * runs.release.timestep:g} ms"
+    return _finding("trajectory", {first: 0.0} | apart, apart, tolerance, note)
 
 
 def without_hk(runs: ReleaseRuns) -> list[Finding]:
@@ -434,10 +366,9 @@ def without_hk(runs: ReleaseRuns) -> list[Finding]:
     if runs.without_hk is None:
         return []
     first = next(iter(runs.moving))
-    away = largest(runs.without_hk.angles - runs.motion(first).angles)
-    quantity = Quantity("without_hk", f"{MOTION}, dampers without h·k", "deg", "deg")
+    away = {MUJOCO: largest(runs.without_hk.angles - runs.motion(first).angles)}
     note = "without tolerance: the error where the damping of springs is neglected"
-    return [quantity.compared({MUJOCO: away}, {MUJOCO: away}, None, note)]
+    return [_finding("without_hk", away, away, None, note)]
 
 
 def first_mode(runs: ReleaseRuns, tolerances: Tolerances) -> list[Finding]:
@@ -445,21 +376,16 @@ def first_mode(runs: ReleaseRuns, tolerances: Tolerances) -> list[Finding]:
     step = runs.release.timestep
     fits = {name: runs.mode(name, step) for name in runs.moving}
     linear, stepped = runs.linear[0.0], runs.linear[step]
-    quantities = {
-        "frequency": ({name: fit.frequency for name, fit in fits.items()}, "Hz", "frequency"),
-        "damping_ratio": ({name: fit.ratio for name, fit in fits.items()}, "", "ratio"),
-    }
     findings = []
-    for name, (values, unit, field) in quantities.items():
+    for name, field in (("frequency", "frequency"), ("damping_ratio", "ratio")):
+        values = {engine: getattr(fit, field) for engine, fit in fits.items()}
         differences = percents(values)
         note = f"in steps of {1e3 * step:g} ms the linear mode has {getattr(stepped, field):.5g}"
         if any(map(math.isnan, differences.values())):
             note = "expected a vibration of more than a period in the recording, found none"
-        words = f"{name.replace('_', ' ').capitalize()} of the first mode"
+        values |= {LINEAR: getattr(linear, field)}
         tolerance = getattr(tolerances, f"{name}_percent")
-        with_linear = values | {LINEAR: getattr(linear, field)}
-        quantity = Quantity(name, words, unit, "%")
-        findings.append(quantity.compared(with_linear, differences, tolerance, note))
+        findings.append(_finding(name, values, differences, tolerance, note))
     return findings
 
 
@@ -473,8 +399,7 @@ def settling_time(runs: ReleaseRuns, percent: float) -> Finding:
     note = f"within 5 %; a sample is {sample:g} ms; overshoots beyond the band: "
     note += ", ".join(f"{name} {count}" for name, count in overshoots.items())
     tolerance = max(0.01 * percent * times[first], sample)
-    quantity = Quantity("settling_time", "Settling time", "ms", "ms")
-    return quantity.compared(times, differences, tolerance, note)
+    return _finding("settling_time", times, differences, tolerance, note)
 
 
 # Contacts
@@ -485,20 +410,17 @@ def contacts(runs: GraspRuns) -> Finding:
     bodies = {name: set(bodies_in_contact(result)) for name, result in runs.resting.items()}
     first, *others = bodies
     worst, largest = farthest({name: float(len(bodies[name] ^ bodies[first])) for name in others})
-    return Finding(
-        name="contacts",
-        quantity="Bodies in contact at rest",
-        unit="",
-        values={name: ", ".join(sorted(touching)) or "none" for name, touching in bodies.items()},
-        difference=largest,
-        difference_unit="bodies",
-        tolerance=0.0,
-        worst=worst if largest else "",
-    )
+    values = {name: ", ".join(sorted(touching)) or "none" for name, touching in bodies.items()}
+    return _finding("contacts", values, (worst if largest else "", largest), 0.0)
 
 
 def touch_times(runs: GraspRuns, samples: float) -> list[Finding]:
-    """Compare times of first touches and of established contacts."""
+    """Compare times of first touches and of established contacts.
+
+    First touches are compared of bodies that touch in all engines, if there are such; bodies that
+    touch in some engines only, such as with a grazing contact, are in the note. Each established
+    contact must be in every engine.
+    """
     touched = {
         name: {c.body: c.first_touch_s for c in result.contacts if c.first_touch_s is not None}
         for name, result in runs.resting.items()
@@ -508,82 +430,42 @@ def touch_times(runs: GraspRuns, samples: float) -> list[Finding]:
         for name, result in runs.resting.items()
     }
     period = runs.scene.control_period
-    nothing = "no contact was established" if any(touched.values()) else NOTHING
-    return [first_touch(touched, period, samples), established(stopped, period, samples, nothing)]
-
-
-def first_touch(times: Times, period: float, samples: float) -> Finding:
-    """Compare first touches, by a control period [s], of bodies that touch in all engines.
-
-    Bodies that touch in some engines only, such as with a grazing contact, are in the note.
-    """
-    shared = [body for body in _bodies(times) if not _partly(times, body)]
-    compared = shared or _bodies(times)
-    note = "" if compared else NOTHING
-    return _times(
-        "first_touch", "First touch", times, _gaps(times, compared, period), samples, note
-    )
-
-
-def established(times: Times, period: float, samples: float, nothing: str) -> Finding:
-    """Compare established contacts, by a control period [s]; each must be in every engine."""
-    bodies = _bodies(times)
-    note = "an established contact stops the joints of a body" if bodies else nothing
-    gaps = _gaps(times, bodies, period)
-    return _times("stop", "Established contact", times, gaps, samples, note)
+    touching = sorted(set.intersection(*map(set, touched.values()))) or _bodies(touched)
+    nothing = "no contact was established" if _bodies(touched) else NOTHING
+    note = "an established contact stops the joints of a body" if _bodies(stopped) else nothing
+    return [
+        _times("first_touch", touched, touching, period, samples, "" if touching else NOTHING),
+        _times("stop", stopped, _bodies(stopped), period, samples, note),
+    ]
 
 
 def _times(
-    name: str,
-    quantity: str,
-    times: Times,
-    gaps: Mapping[tuple[str, str], float],
-    samples: float,
-    note: str,
+    name: str, times: Times, bodies: Sequence[str], period: float, samples: float, note: str
 ) -> Finding:
+    """Compare times of bodies by a control period [s]; note bodies without one in some engines."""
+    first, *others = times
+    gaps = {}
+    for body in bodies:
+        for engine in others:
+            time, reference = times[engine].get(body), times[first].get(body)
+            gaps[engine, body] = 0.0 if time is reference else math.nan
+            if time is not None and reference is not None:
+                gaps[engine, body] = abs(time - reference) / period
     (worst, body), largest = farthest(gaps) if gaps else (("", ""), 0.0)
-    notes = [note, *(_alone(times, item) for item in _bodies(times) if _partly(times, item))]
-    return Finding(
-        name=name,
-        quantity=f"{quantity}{f' of {body}' if body else ''}",
-        unit="s",
-        values={engine: body_times.get(body, "none") for engine, body_times in times.items()},
-        difference=round(largest, 6),
-        difference_unit="samples",
-        tolerance=samples,
-        worst=worst if largest else "",
-        note="; ".join(filter(None, notes)),
-    )
+    notes = [note] if note else []
+    for item in _bodies(times):
+        has = [engine for engine, known in times.items() if item in known]
+        lacks = [engine for engine in times if engine not in has]
+        if lacks:
+            notes.append(f"{item} in {' and '.join(has)}, not in {' and '.join(lacks)}")
+    values = {engine: known.get(body, "none") for engine, known in times.items()}
+    difference = (worst if largest else "", round(largest, 6))
+    of_body = f" of {body}" if body else ""
+    return _finding(name, values, difference, samples, "; ".join(notes), of_body)
 
 
 def _bodies(times: Times) -> list[str]:
     return sorted(set().union(*times.values()))
-
-
-def _partly(times: Times, body: str) -> bool:
-    """Return whether only some engines have a time for a body."""
-    return not all(body in body_times for body_times in times.values())
-
-
-def _alone(times: Times, body: str) -> str:
-    """Describe which engines have a time for a body and which do not."""
-    has = [name for name, body_times in times.items() if body in body_times]
-    lacks = [name for name in times if name not in has]
-    return f"{body} in {' and '.join(has)}, not in {' and '.join(lacks)}"
-
-
-def _gaps(times: Times, bodies: list[str], period: float) -> dict[tuple[str, str], float]:
-    """Return differences from the first engine [samples]; NaN where one engine has no time."""
-    first, *others = times
-    gaps = {}
-    for body in bodies:
-        for name in others:
-            time, reference = times[name].get(body), times[first].get(body)
-            if time is not None and reference is not None:
-                gaps[name, body] = abs(time - reference) / period
-            else:
-                gaps[name, body] = 0.0 if time is reference else math.nan
-    return gaps
 
 
 # Convergence of releases
@@ -601,29 +483,22 @@ def convergence_findings(runs: ReleaseRuns, tolerances: Tolerances) -> list[Find
     steady = all(runs.convergence(name).shrinking for name in able)
     note = "from 1, that of springs at the beginning of a step and dampers at its end; "
     note += "deviations decrease with every step" if steady else "a deviation increases"
-    quantity = Quantity("convergence_order", "Order of convergence of the release", "", "")
     off = {name: abs(order - 1.0) for name, order in orders.items()}
-    findings = [quantity.compared(orders, off, tolerances.order, note)]
+    findings = [_finding("convergence_order", orders, off, tolerances.order, note)]
     finest = min(runs.moving[able[0]])
-    together = [name for name in able if finest in runs.moving[name]]
-    if len(together) > 1:
-        findings.append(_limit(runs, together, finest, tolerances.trajectory_deg))
+    first, *others = [name for name in able if finest in runs.moving[name]]
+    ends = {name: runs.moving[name][finest].angles for name in (first, *others)}
+    apart = {name: largest(ends[name] - ends[first]) for name in others}
+    if apart:
+        note, values = f"largest difference from {first} at the smallest step", {first: 0.0} | apart
+        limit, step = tolerances.trajectory_deg, 1e3 * finest
+        findings.append(_finding("convergence_limit", values, apart, limit, note, step))
     return findings
 
 
 def largest(angles: Array) -> float:
     """Return the largest magnitude of angles [deg], converted from radians."""
     return float(np.degrees(np.abs(angles).max()))
-
-
-def _limit(runs: ReleaseRuns, together: list[str], finest: float, tolerance: float) -> Finding:
-    first, *others = together
-    ends = {name: runs.moving[name][finest].angles for name in together}
-    apart = {name: largest(ends[name] - ends[first]) for name in others}
-    words = f"{MOTION} in steps of {1e3 * finest:g} ms"
-    note = f"largest difference from {first} at the smallest step"
-    quantity = Quantity("convergence_limit", words, "deg", "deg")
-    return quantity.compared({first: 0.0} | apart, apart, tolerance, note)
 
 
 # Statically indeterminate normal forces

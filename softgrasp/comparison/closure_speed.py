@@ -23,7 +23,7 @@ from softgrasp.io.files import report_progress
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model.scene import CompiledScene, StartParameters
 from softgrasp.pipeline import compile_scene
-from softgrasp.sim.engine import caught_warnings
+from softgrasp.sim.control_state import caught_warnings
 from softgrasp.sim.grasp_run import ClosureRun
 from softgrasp.sim.hold_test import gravity_steps
 from softgrasp.sim.step_refinement import lagging_as_described
@@ -167,16 +167,10 @@ class OpenLoop:
             mujoco.mj_getState(model, data, self._state[0], self._kind)
             steps = len(controls)
             self._rollout(
-                [model],
-                [data],
-                self._state,
-                controls[None],
-                skip_checks=True,
-                nstep=steps,
-                initial_warmstart=data.qacc_warmstart[None].copy(),
-                state=self._states[:, :steps],
+                [model], [data], self._state, controls[None], skip_checks=True, nstep=steps,
+                initial_warmstart=data.qacc_warmstart[None].copy(), state=self._states[:, :steps],
                 sensordata=self._sensors[:, :steps],
-            )
+            )  # fmt: skip
         taken = time.process_time() - begin
         return taken, data.qpos.copy()
 

@@ -190,10 +190,8 @@ class Verdicts:
         """Return the current bracket; the lightest dropped load counts over heavier held ones."""
         dropped = min((load for load, held in self.known.items() if not held), default=None)
         upper = math.inf if dropped is None else dropped
-        held = max(
-            (load for load, held in self.known.items() if held and load < upper), default=None
-        )
-        return Threshold(held, dropped)
+        lighter = [load for load, held in self.known.items() if held and load < upper]
+        return Threshold(max(lighter, default=None), dropped)
 
 
 def find_threshold(verdicts: Verdicts) -> Threshold:
@@ -218,14 +216,10 @@ def disagreements(
     critical: float | None,
     percent: float,
 ) -> list[float]:
-    """Return the loads, clear of the thresholds, on which engines disagree.
+    """Return the loads, clear of the critical one, on which engines disagree.
 
-    Args:
-        loads: Tested loads.
-        held: Whether each was held, by backend.
-        critical: Critical load in the first backend; None where there is none, so that engines must
-            agree on all loads.
-        percent: Relative distance from the critical load within which they need not agree.
+    ``held`` states by backend whether each was held. Within some percent of the critical load of
+    the first backend engines need not agree; without one they must on all loads.
     """
     disagreeing = []
     for index, load in enumerate(loads):
@@ -303,15 +297,10 @@ def window(expected: LinearMode, duration: float) -> tuple[float, float]:
 
 
 def vibration(time: Array, signal: Array, expected: LinearMode) -> Vibration:
-    """Fit a damped cosine.
+    """Fit a damped cosine to a signal (T,) of any unit over time (T,) [s].
 
-    Args:
-        time: (T,) [s].
-        signal: (T,), any unit.
-        expected: Approximate vibration: initial guess, and fitted part of the signal.
-
-    Returns:
-        NaN where the motion does not oscillate, or the fitted part is shorter than a period.
+    The expected vibration is the initial guess, and selects the fitted part. The result is NaN
+    where the motion does not oscillate, or that part is shorter than a period.
     """
     nothing = Vibration(math.nan, math.nan, math.nan)
     if expected.frequency <= 0.0 or not expected.ratio < 1.0:
@@ -338,7 +327,5 @@ def vibration(time: Array, signal: Array, expected: LinearMode) -> Vibration:
 
 def _shapes(t: Array, rates: Array) -> Array:
     decay, swing = rates
-    envelope = np.exp(-decay * t)
-    return np.stack(
-        [np.ones_like(t), envelope * np.cos(swing * t), envelope * np.sin(swing * t)], 1
-    )
+    cosine, sine = np.cos(swing * t), np.sin(swing * t)
+    return np.stack([np.ones_like(t), np.exp(-decay * t) * cosine, np.exp(-decay * t) * sine], 1)

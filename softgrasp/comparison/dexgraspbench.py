@@ -75,10 +75,7 @@ class GraspBenchmark:
     """DexGraspBench's metrics for grasps of one hand at one object."""
 
     def __init__(self, scene: GraspScene) -> None:
-        """Build the model.
-
-        Args:
-            scene: Hand and object; nothing else of it is used.
+        """Build the model of hand and object; nothing else of the scene is used.
 
         Raises:
             BuildError: The hand, or the object, cannot be built.
@@ -101,9 +98,7 @@ class GraspBenchmark:
             distance = mujoco.mj_geomDistance(model, data, hand, other, MARGIN, None)
             body = int(model.geom_bodyid[hand])
             nearest[body] = min(distance, nearest.get(body, MARGIN))
-        fingers = np.array(
-            [min([MARGIN, *(nearest[b] for b in f if b in nearest)]) for f in self._fingers]
-        )
+        fingers = np.array([min(nearest.get(b, MARGIN) for b in f) for f in self._fingers])
         return BenchmarkRow(
             success,
             displacement,
@@ -148,10 +143,7 @@ class GraspBenchmark:
         data.ctrl[:] = posture.start
         mujoco.mj_forward(model, data)
         position, orientation = data.xpos[self._object].copy(), data.xmat[self._object].copy()
-        for first, second in (
-            (posture.start, posture.targets),
-            (posture.targets, posture.squeeze),
-        ):
+        for first, second in ((posture.start, posture.targets), (posture.targets, posture.squeeze)):
             for step in range(1, STEPS + 1):
                 data.ctrl[:] = first + (second - first) * step / STEPS
                 mujoco.mj_step(model, data, SUBSTEPS)
@@ -177,12 +169,8 @@ def benchmark_grasps(
     Raises:
         BuildError: The hand, or the object, cannot be built.
     """
-    benchmark = GraspBenchmark(scene)
-    return {
-        index: benchmark.evaluate(posture)
-        for index, posture in enumerate(postures)
-        if posture is not None
-    }
+    benchmark, known = GraspBenchmark(scene), enumerate(postures)
+    return {index: benchmark.evaluate(posture) for index, posture in known if posture is not None}
 
 
 def benchmark_means(

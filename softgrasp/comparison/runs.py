@@ -107,9 +107,8 @@ class ReleaseRuns:
     def convergence(self, backend: str) -> Convergence:
         """Convergence of joint angles after the release [deg]."""
         motions = self.moving[backend]
-        return convergence(
-            list(motions), [np.degrees(motion.angles) for motion in motions.values()]
-        )
+        angles = [np.degrees(motion.angles) for motion in motions.values()]
+        return convergence(list(motions), angles)
 
 
 def run_releases(
@@ -138,12 +137,16 @@ def run_releases(
             moving[name][step] = release_motion(release, name, timestep=step)
             done += 1
     every = {0.0} | {step for each in steps.values() for step in each}
+    without_hk = None
+    if release.webots_timestep is not None:
+        plain, finest = release.replace(webots_timestep=None), 0.5**RELEASE_HALVINGS
+        without_hk = release_motion(plain, MUJOCO, timestep=release.timestep * finest)
     return ReleaseRuns(
         release=release,
         rest=solve_loaded_shape(release),
         resting=resting,
         moving=moving,
-        without_hk=_without_hk(release),
+        without_hk=without_hk,
         linear={step: linear_mode(finger, step) for step in sorted(every)},
         notes=tuple(_left_out(backends, steps, quick)),
     )
@@ -152,13 +155,6 @@ def run_releases(
 def _steps(release: FingerRelease, backend: str, quick: bool) -> list[float]:
     steps = halve(release.timestep, 0 if quick else RELEASE_HALVINGS, shortest_step(backend))
     return steps or [release.timestep]  # the engine reports that it is too short
-
-
-def _without_hk(release: FingerRelease) -> FreeMotion | None:
-    if release.webots_timestep is None:
-        return None
-    plain = release.replace(webots_timestep=None)
-    return release_motion(plain, MUJOCO, timestep=release.timestep / 2**RELEASE_HALVINGS)
 
 
 def _left_out(backends: tuple[str, ...], steps: dict[str, list[float]], quick: bool) -> list[str]:
@@ -315,14 +311,9 @@ def _with_loads(runs: GraspRuns, update: ProgressCallback) -> GraspRuns:
         for name, verdict in verdicts.items()
         if not verdict.monotonic
     )
-    return replace(
-        runs,
-        thresholds=thresholds,
-        loads=loads,
-        held=held,
-        lost={name: tuple(sorted(lost_loads)) for name, lost_loads in lost.items()},
-        notes=(*runs.notes, *odd),
-    )
+    ordered = {name: tuple(sorted(lost_loads)) for name, lost_loads in lost.items()}
+    runs = replace(runs, thresholds=thresholds, loads=loads, held=held, lost=ordered)
+    return replace(runs, notes=(*runs.notes, *odd))
 
 
 def _holds(
@@ -379,7 +370,6 @@ def simulated(scene: GraspScene, backend: str) -> GraspResult:
 class EngineProperties:
     """Version and parameters of an engine."""
 
-    name: str
     version: str
     parameters: Mapping[str, str]
     """Time step, integrator, contact parameters, … as text with units."""

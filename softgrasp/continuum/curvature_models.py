@@ -78,8 +78,7 @@ def frames_along(
 
 
 def _constant(kappas: Sequence[float], phi: float, length: float, fractions: Array) -> Array:
-    # the arc up to a position is a shorter segment, at the base one of length zero
-    """Compute frames of constant curvature."""
+    """Compute frames of constant curvature; the arc up to a position is a shorter segment."""
     theta = kappas[0] * length * fractions
     return bend_transform(theta * np.cos(phi), theta * np.sin(phi), length * fractions)
 

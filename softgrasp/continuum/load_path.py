@@ -106,11 +106,7 @@ def follow(
 
 
 def solve_near(
-    forces: Forces,
-    start: Array,
-    joint_stiffness: Array,
-    *,
-    stiffness: Stiffness | None = None,
+    forces: Forces, start: Array, joint_stiffness: Array, *, stiffness: Stiffness | None = None
 ) -> PathPoint | None:
     """Solve for the equilibrium near some joint positions at full load; None where there is none.
 
@@ -125,7 +121,11 @@ def solve_near(
 
 
 def differences(forces: Forces) -> Stiffness:
-    """Return the stiffness −∂F/∂q by central differences."""
+    """Return the stiffness −∂F/∂q by central differences.
+
+    Args:
+        forces: Function of positions (n,) and load factor that returns the forces (n,).
+    """
 
     def stiffness(positions: Array, load_factor: float) -> Array:
         nudges = NUDGE * np.eye(len(positions))

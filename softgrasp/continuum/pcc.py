@@ -476,15 +476,12 @@ class _Task:
                 _inverse_left_jacobian(self._rotation_error_vector(self._end(bends)))
                 @ whole[3:, columns]
             )
-        rows.append(self._wall_slopes(bends))
-        return np.concatenate(rows)
-
-    def _wall_slopes(self, bends: Array) -> Array:
         theta = np.maximum(np.hypot(bends[:, 0], bends[:, 1]), 1e-300)
         slopes = np.zeros((len(bends), bends.size))
         for index in np.flatnonzero(theta > self._max_bending):
             slopes[index, 2 * index : 2 * index + 2] = WALL * bends[index] / theta[index]
-        return slopes
+        rows.append(slopes)
+        return np.concatenate(rows)
 
 
 def _inverse_left_jacobian(rotation_vector: Array) -> Array:
@@ -518,16 +515,13 @@ def arc_functions(angle: ArrayLike) -> ArcFunctions:
     """Compute the five functions at angles of any shape [rad], exact at zero."""
     angle = np.asarray(angle, dtype=float)
     near = np.abs(angle) < SMALL
-    far = _closed(np.where(near, 1.0, angle))
-    close = _series(np.where(near, angle, 0.0) ** 2)
-    return ArcFunctions(*(np.where(near, low, high) for low, high in zip(close, far, strict=True)))
-
-
-def _closed(t: Array) -> tuple[Array, ...]:
+    t = np.where(near, 1.0, angle)
     a = np.sin(t) / t
     # twice the square of a sine keeps its digits where 1 − cos t would lose them
     b = 2.0 * (np.sin(0.5 * t) / t) ** 2
-    return a, b, (1.0 - a) / t**2, (np.cos(t) - a) / t**2, (a - 2.0 * b) / t**2
+    far = a, b, (1.0 - a) / t**2, (np.cos(t) - a) / t**2, (a - 2.0 * b) / t**2
+    close = _series(np.where(near, angle, 0.0) ** 2)
+    return ArcFunctions(*(np.where(near, low, high) for low, high in zip(close, far, strict=True)))
 
 
 def _series(square: Array) -> tuple[Array, ...]:

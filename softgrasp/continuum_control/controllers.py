@@ -21,6 +21,7 @@ from softgrasp.continuum_control.interfaces import (
     PositionCommand,
     ResourceManager,
     bend_commands,
+    moment_interfaces,
     position_commands,
     vector_of,
 )
@@ -439,11 +440,7 @@ class ImpedanceController:
 
     def claims(self) -> list[str]:
         """Return the bending-moment interfaces of every segment."""
-        return [
-            f"{part.name}/{interface}"
-            for part in self._parts
-            for interface in _moment_interfaces(part)
-        ]
+        return [interface for part in self._parts for interface in moment_interfaces(part)]
 
     def start(self, resources: ResourceManager, now: float) -> None:
         """Hold the commanded curvatures."""
@@ -492,12 +489,8 @@ class ImpedanceController:
             if part.planar:
                 plane = vector_of(1.0, resources.commanded(f"{part.name}/phi"))
                 moment = np.array([moment @ plane])
-            for interface, value in zip(_moment_interfaces(part), moment.tolist(), strict=True):
-                resources.command(f"{part.name}/{interface}", value, self.name)
-
-
-def _moment_interfaces(part: Bendable) -> list[str]:
-    return ["moment"] if part.planar else ["moment_u", "moment_v"]
+            for interface, value in zip(moment_interfaces(part), moment.tolist(), strict=True):
+                resources.command(interface, value, self.name)
 
 
 class SegmentFrames(NamedTuple):
@@ -553,13 +546,7 @@ class StateBroadcaster:
         listener: Callable[[JointStates], None] | None = None,
         name: str = "continuum_joint_state_broadcaster",
     ) -> None:
-        """Broadcast the segments of a robot.
-
-        Args:
-            robot: The robot.
-            listener: Called with every record.
-            name: Of the controller.
-        """
+        """Broadcast the segments of a robot."""
         self.name, self.records = name, list[JointStates]()
         self._names = tuple(part.name for part in robot.bendables)
         self._lengths = {part.name: part.backbone.length for part in robot.bendables}
@@ -586,7 +573,3 @@ class StateBroadcaster:
         self.records.append(record)
         if self._listener is not None:
             self._listener(record)
-
-
-def _at_rest(position: Array) -> Array:
-    return np.stack([position, 0.0 * position, 0.0 * position])

@@ -18,7 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softgrasp.continuum_control.feedback import Correction, linearize, over_a_period, tune
-from softgrasp.continuum_control.interfaces import MOMENTS, ResourceManager, curvature_of, vector_of
+from softgrasp.continuum_control.interfaces import (
+    ResourceManager,
+    curvature_of,
+    moment_interfaces,
+    vector_of,
+)
 from softgrasp.description import Bendable, Chamber, ControlledJoint, ControlSystem, RigidJoint
 from softgrasp.errors import DescriptionError, SimulationError, did_you_mean
 from softgrasp.mechanics import Allocation, Array
@@ -265,9 +270,7 @@ class SegmentHardware:
         self.kappa_max = part.kappa_max
         self._planar, self._rest = part.planar, part.backbone.length
         self._state_names = [f"{part.name}/{what}" for what in ("kappa", "phi", "l")]
-        ends = [""] if part.planar else ["_u", "_v"]
-        self.moments = [f"{part.name}/{MOMENTS}{end}" for end in ends]
-        """Interfaces that command bending moments instead of a curvature."""
+        self.moments = moment_interfaces(part)
         self._measured: tuple[list[float], float] | None = None
         self._directions: list[list[float]] = self.axes.tolist()
         self._bending_stiffness = (part.backbone.bending_stiffness or 0.0) / part.backbone.length

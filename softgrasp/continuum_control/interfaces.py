@@ -143,6 +143,11 @@ class BendCommand:
         resources.command(self._phi, angle_within(phi, plane.low, plane.high), owner)
 
 
+def moment_interfaces(part: Bendable) -> list[str]:
+    """Return the interfaces that command bending moments of a segment instead of a curvature."""
+    return [f"{part.name}/{MOMENTS}{end}" for end in ([""] if part.planar else ["_u", "_v"])]
+
+
 def bend_commands(robot: Robot, segments: Sequence[str] | None = None) -> dict[str, BendCommand]:
     """Return bend commands by segment name, by default of all segments with curvature command.
 

@@ -13,7 +13,7 @@ from typing import Literal, Protocol
 import mujoco
 import numpy as np
 
-from softgrasp.continuum_control.active_damping import ActiveDamping
+from softgrasp.continuum_control.feedback import ActiveDamping
 from softgrasp.continuum_control.hardware import (
     Hardware,
     JointHardware,

@@ -6,7 +6,6 @@ from softgrasp._lazy import lazy_names
 
 NAMES = {
     "description.actuation": ("Coupling", "Pulley", "Synergies", "Tendon"),
-    "description.adhesion": ("AdhesionPad", "Bellows", "SuctionCup"),
     "description.arm": ("Arm", "HandCarrier", "RobotProgram"),
     "description.bendable": (
         "Backbone", "Bendable", "Chamber", "CurvatureLimits", "DEFAULT_LINKS", "Fluid",
@@ -19,7 +18,10 @@ NAMES = {
         "ForceLimitedClosure", "JointTorqueClosure", "PositionIncrementClosure", "PressureClosure",
         "SynergyIncrementClosure", "UnderactuatedClosure",
     ),
-    "description.contact": ("Contact", "NativeLaw", "Patch", "resolve_contact", "SourceValues"),
+    "description.contact": (
+        "AdhesionPad", "Bellows", "Contact", "NativeLaw", "Patch", "resolve_contact",
+        "SourceValues", "SuctionCup",
+    ),
     "description.finger": ("Finger", "Phalanx"),
     "description.geometry": (
         "Capsule", "Compound", "Cuboid", "Cylinder", "Ellipsoid", "Mesh", "Part", "Pose", "Sphere",

@@ -2,9 +2,6 @@ from softgrasp.description.actuation import Coupling as Coupling
 from softgrasp.description.actuation import Pulley as Pulley
 from softgrasp.description.actuation import Synergies as Synergies
 from softgrasp.description.actuation import Tendon as Tendon
-from softgrasp.description.adhesion import AdhesionPad as AdhesionPad
-from softgrasp.description.adhesion import Bellows as Bellows
-from softgrasp.description.adhesion import SuctionCup as SuctionCup
 from softgrasp.description.arm import Arm as Arm
 from softgrasp.description.arm import HandCarrier as HandCarrier
 from softgrasp.description.arm import RobotProgram as RobotProgram
@@ -33,10 +30,13 @@ from softgrasp.description.closure import PositionIncrementClosure as PositionIn
 from softgrasp.description.closure import PressureClosure as PressureClosure
 from softgrasp.description.closure import SynergyIncrementClosure as SynergyIncrementClosure
 from softgrasp.description.closure import UnderactuatedClosure as UnderactuatedClosure
+from softgrasp.description.contact import AdhesionPad as AdhesionPad
+from softgrasp.description.contact import Bellows as Bellows
 from softgrasp.description.contact import Contact as Contact
 from softgrasp.description.contact import NativeLaw as NativeLaw
 from softgrasp.description.contact import Patch as Patch
 from softgrasp.description.contact import SourceValues as SourceValues
+from softgrasp.description.contact import SuctionCup as SuctionCup
 from softgrasp.description.contact import resolve_contact as resolve_contact
 from softgrasp.description.finger import Finger as Finger
 from softgrasp.description.finger import Phalanx as Phalanx

@@ -98,9 +98,7 @@ else:
             """Documentation of the class with that of its fields, for ``help``."""
             about = inspect.cleandoc(cls.__dict__.get("__doc__") or "")
             fields = [f"{name}: {' '.join(text.split())}" for name, text in field_docs(cls).items()]
-            return "\n\n".join(
-                [about, "Fields:\n    " + "\n    ".join(fields)] if fields else [about]
-            )
+            return "\n    ".join([f"{about}\n\nFields:", *fields]) if fields else about
 
 
 class Description(BaseModel, metaclass=_DescriptionType):
@@ -118,14 +116,13 @@ class Description(BaseModel, metaclass=_DescriptionType):
         """Refuse a name that would spoil messages, terminals and files."""
         name = data.get("name") if isinstance(data, dict) else None
         if isinstance(name, str):
+            problem = ""
             if len(name) > MAX_NAME:
-                raise FieldError(
-                    f"expected a name of at most {MAX_NAME} characters, found {len(name)}", "name"
-                )
-            if not name.strip().isprintable():
-                raise FieldError(
-                    f"expected a name without control characters, found {name!a}", "name"
-                )
+                problem = f"of at most {MAX_NAME} characters, found {len(name)}"
+            elif not name.strip().isprintable():
+                problem = f"without control characters, found {name!a}"
+            if problem:
+                raise FieldError(f"expected a name {problem}", "name")
         return data
 
     if not TYPE_CHECKING:  # checkers would accept any name
@@ -140,13 +137,12 @@ class Description(BaseModel, metaclass=_DescriptionType):
             if name.startswith("_") or (name not in fields and hasattr(type(self), name)):
                 super().__setattr__(name, value)
                 return
+            message = (
+                f"a {type(self).__name__} does not change; write changed = "
+                f"old.replace({name}={short(value)})"
+            )
             if name not in fields:
                 message = f"no such field; {did_you_mean(name, fields)}"
-            else:
-                message = (
-                    f"a {type(self).__name__} does not change; write changed = "
-                    f"old.replace({name}={short(value)})"
-                )
             raise DescriptionError(message, field=name, value=value)
 
     def __repr__(self) -> str:
@@ -219,11 +215,7 @@ def compact_repr(value: Any) -> str:
 
 
 def unstated(value: T) -> T:
-    """Return a value that was read from a file, in which no field is stated by anybody else.
-
-    Args:
-        value: A new description, or a tuple of such; those inside it are treated, too.
-    """
+    """Return a value read from a file, with no field stated by anybody else, nor in its parts."""
     if isinstance(value, Description):
         value.__pydantic_fields_set__.clear()
         for name in type(value).model_fields:
@@ -264,15 +256,22 @@ def require_unique(names: Iterable[tuple[str, FieldPath]], what: str) -> None:
         seen.add(name)
 
 
+def refuse_above(
+    value: float | None, limit: float | None, name: str, field: str, unit: str = ""
+) -> None:
+    """Refuse a value above a limit with a name; either may be None.
+
+    Raises:
+        FieldError: For the field ``field``.
+    """
+    if value is not None and limit is not None and value > limit:
+        raise FieldError(f"expected at most {name} ({limit:g}{unit}), found {value:g}{unit}", field)
+
+
 def check_range(
     limits: tuple[float, float], start: float, format_values: Callable[..., str]
 ) -> None:
     """Refuse limits in the wrong order and a start value outside them.
-
-    Args:
-        limits: Lowest and highest value.
-        start: Start value.
-        format_values: Formats values with their unit.
 
     Raises:
         FieldError: For the fields ``limits`` and ``start``.
@@ -336,21 +335,14 @@ _LIMITS = {
     "less_than_equal": "at most {le:g}",
 }
 _KINDS = {
-    "tuple_type": "a list",
-    "list_type": "a list",
-    "dict_type": "a mapping of fields",
-    "model_type": "a mapping of fields",
-    "model_attributes_type": "a mapping of fields",
+    **dict.fromkeys(("tuple_type", "list_type"), "a list"),
+    **dict.fromkeys(("dict_type", "model_type", "model_attributes_type"), "a mapping of fields"),
     "string_type": "text",
     "string_too_short": "some text",
     "finite_number": "a finite number",
-    "bool_type": "true or false",
-    "bool_parsing": "true or false",
-    "float_type": "a number",
-    "float_parsing": "a number",
-    "int_type": "a whole number",
-    "int_parsing": "a whole number",
-    "int_from_float": "a whole number",
+    **dict.fromkeys(("bool_type", "bool_parsing"), "true or false"),
+    **dict.fromkeys(("float_type", "float_parsing"), "a number"),
+    **dict.fromkeys(("int_type", "int_parsing", "int_from_float"), "a whole number"),
     "int_parsing_size": "a whole number of reasonable size",
 }
 
@@ -361,9 +353,7 @@ def description_error(error: ValidationError, model: Any) -> DescriptionError:
     A misspelt field comes first, because a missing field beside it is only its consequence.
     """
     problems = error.errors(include_url=False)
-    problem: dict[str, Any] = dict(
-        min(problems, key=lambda problem_entry: problem_entry["type"] != "extra_forbidden")
-    )
+    problem: dict[str, Any] = dict(min(problems, key=lambda one: one["type"] != "extra_forbidden"))
     path, owner = _walk(problem["loc"], model)
     complaint = problem.get("ctx", {}).get("error")
     if isinstance(complaint, FieldError):
@@ -382,8 +372,8 @@ def description_error(error: ValidationError, model: Any) -> DescriptionError:
     elif problem["type"] == "model_type":
         kind = problem["ctx"]["class_name"]
         made = f", such as softgrasp.{LOADERS[kind]}(…) makes" if kind in LOADERS else ""
-        message = f"expected a {kind}{made}, or a mapping of its fields, found "
-        message += short(problem["input"])
+        actual = short(problem["input"])
+        message = f"expected a {kind}{made}, or a mapping of its fields, found {actual}"
     elif problem["type"] == "union_tag_not_found":
         message = "expected a field 'type' that names the kind, found none"
     else:
@@ -425,7 +415,12 @@ def _walk(location: FieldPath, model: Any) -> tuple[FieldPath, type[BaseModel] |
             path.append(part)
             candidates = _models_in(fields[part].annotation)
             owner = candidates[0] if candidates else None
-        elif named := [c for c in candidates if part in (c.__name__, _tag_of(c))]:
+        elif named := [
+            one
+            for one in candidates
+            if part == one.__name__
+            or ("type" in one.model_fields and part == str(one.model_fields["type"].default))
+        ]:
             owner, candidates = named[0], []
         elif depth == len(location) - 1 and part.isidentifier():
             path.append(part)
@@ -439,11 +434,6 @@ def _models_in(annotation: Any) -> list[type[BaseModel]]:
     for argument in getattr(annotation, "__args__", ()):
         models += _models_in(argument)
     return models
-
-
-def _tag_of(model: type[BaseModel]) -> str | None:
-    field = model.model_fields.get("type")
-    return None if field is None else str(field.default)
 
 
 def _expect(owner: type[BaseModel] | None, name: str) -> str:
@@ -472,7 +462,12 @@ def _sentence(problem: dict[str, Any]) -> str:
     if kind == "value_error":
         return str(context["error"])
     if kind in ("literal_error", "enum", "union_tag_invalid"):
-        return _choice(context.get("tag", value), context)
+        value = context.get("tag", value)
+        text = str(context.get("expected") or context["expected_tags"])
+        known = re.findall(r"'([^']*)'", text) or [text]  # a number has no quotation marks
+        near = get_close_matches(str(value), known, n=1)
+        hint = f"; did you mean '{near[0]}'?" if near else ""
+        return f"expected {either(known)}, found {short(value)}{hint}"
     if kind in ("too_short", "too_long"):
         bound = "at least {min_length}" if kind == "too_short" else "{max_length}"
         return f"expected {bound.format(**context)} values, found {context['actual_length']}"
@@ -486,17 +481,7 @@ def _sentence(problem: dict[str, Any]) -> str:
     return f"expected {expected}, found {short(value)}"
 
 
-def _choice(value: Any, context: dict[str, Any]) -> str:
-    text = str(context.get("expected") or context["expected_tags"])
-    known = re.findall(r"'([^']*)'", text) or [text]  # a number has no quotation marks
-    near = get_close_matches(str(value), known, n=1)
-    hint = f"; did you mean '{near[0]}'?" if near else ""
-    return f"expected {either(known)}, found {short(value)}{hint}"
-
-
 # Values and field documentation in messages.
-
-
 def listed(values: Iterable[float]) -> str:
     """Format numbers as ``0.5`` or ``[0, 1.5]``."""
     numbers = [f"{value:g}" for value in values]
@@ -541,8 +526,5 @@ def _document(part: type) -> Iterator[tuple[str, str]]:
     assert isinstance(definition, ast.ClassDef)
     for field, text in pairwise(definition.body):
         match field, text:
-            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(
-                value=ast.Constant(value=doc_text)
-            ):
-                if isinstance(doc_text, str):
-                    yield name, inspect.cleandoc(doc_text)
+            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(ast.Constant(str() as doc)):
+                yield name, inspect.cleandoc(doc)

@@ -22,6 +22,7 @@ from softgrasp.description.base import (
     Number,
     Positive,
     Vec3,
+    refuse_above,
 )
 
 Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
@@ -40,8 +41,6 @@ HANGING: Vec3 = (0.0, 0.0, 9.81)
 
 
 # Frames and masses.
-
-
 class Origin(Description):
     """Pose of a frame in its parent as in URDF: R = Rz(yaw)·Ry(pitch)·Rx(roll)."""
 
@@ -64,8 +63,6 @@ class Inertial(Description):
 
 
 # Bendable segments.
-
-
 class CurvatureLimits(Description):
     """Limits of bending, its rates and elongation; ``kappa_max`` or ``theta_max`` is required."""
 
@@ -94,8 +91,7 @@ class CurvatureLimits(Description):
             lowest, highest = getattr(self, low), getattr(self, high)
             if (lowest is None) != (highest is None):
                 raise FieldError(f"expected {low} and {high}, found one of them", low)
-            if lowest is not None and lowest > highest:
-                raise FieldError(f"expected at most {high} ({highest:g}), found {lowest:g}", low)
+            refuse_above(lowest, highest, high, low)
         return self
 
 
@@ -133,11 +129,7 @@ class Backbone(Description):
 
     @model_validator(mode="after")
     def _slender(self) -> Self:
-        if self.radius > self.length:
-            raise FieldError(
-                f"expected at most the length ({self.length:g} m), found {self.radius:g} m",
-                "radius",
-            )
+        refuse_above(self.radius, self.length, "the length", "radius", " m")
         return self
 
     def damping_of(self, stiffness: float) -> float:
@@ -176,12 +168,8 @@ class Chamber(Description):
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:
-        if self.pressure_max is not None and self.pressure_min > self.pressure_max:
-            raise FieldError(
-                f"expected at most pressure_max ({self.pressure_max:g} Pa), "
-                f"found {self.pressure_min:g} Pa",
-                "pressure_min",
-            )
+        low, high = self.pressure_min, self.pressure_max
+        refuse_above(low, high, "pressure_max", "pressure_min", " Pa")
         return self
 
 
@@ -225,8 +213,7 @@ class Bendable(Description):
                 raise FieldError(
                     f"expected theta_max = kappa_max · length = {bends:.9g} rad, "
                     f"found {limits.theta_max:.9g} rad",
-                    "limits",
-                    "theta_max",
+                    *("limits", "theta_max"),
                 )
         return self
 
@@ -280,8 +267,6 @@ class Bendable(Description):
 
 
 # Hydraulic systems of chambers.
-
-
 class Screw(Description):
     """Screw that converts the torque of the motor to the force on the piston."""
 
@@ -331,11 +316,7 @@ class Tube(Description):
 
     @model_validator(mode="after")
     def _slender(self) -> Self:
-        if self.diameter > self.length:
-            raise FieldError(
-                f"expected at most the length ({self.length:g} m), found {self.diameter:g} m",
-                "diameter",
-            )
+        refuse_above(self.diameter, self.length, "the length", "diameter", " m")
         return self
 
 

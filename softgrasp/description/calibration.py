@@ -37,8 +37,6 @@ ROUNDING = 1e-9
 
 
 # Measurements.
-
-
 class HungAngles(Description):
     """Joint angles at rest with a weight at the tip of a horizontal finger, clamped at its base."""
 
@@ -115,8 +113,6 @@ class FreeBend(Description):
 
 
 # Problems.
-
-
 class MeasurementErrors(Description):
     """Standard errors of measured values; where None, repeated measurements tell, or a default."""
 
@@ -193,13 +189,9 @@ class CalibrationProblem(Description):
 
     def measurement_error(self, unit: str) -> float | None:
         """Return the declared error of values in rad, N, s or m; None where there is none."""
-        errors = self.errors
-        return {
-            "rad": errors.angle,
-            "N": errors.force,
-            "s": errors.settling_time,
-            "m": errors.height,
-        }[unit]
+        fields = {"rad": "angle", "N": "force", "s": "settling_time", "m": "height"}
+        error: float | None = getattr(self.errors, fields[unit])
+        return error
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
@@ -246,8 +238,6 @@ class ExtensionProblem(Description):
 
 
 # The release experiment.
-
-
 class FingerRelease(Description):
     """Release of a finger, clamped horizontally at its base, that a weight at its tip bends."""
 
@@ -276,13 +266,10 @@ class FingerRelease(Description):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
-        axes = {axis for _, axis in self.finger.freedoms}
-        if axes != {"y"}:
-            raise FieldError(
-                "expected a finger that only bends in its plane, found one with freedoms "
-                f"{', '.join(sorted(axes))}",
-                "finger",
-            )
+        if (axes := {axis for _, axis in self.finger.freedoms}) != {"y"}:
+            listed = ", ".join(sorted(axes))
+            message = f"a finger that only bends in its plane, found one with freedoms {listed}"
+            raise FieldError(f"expected {message}", "finger")
         steps = self.sample_period / self.timestep
         if round(steps) < 1 or abs(steps - round(steps)) > ROUNDING * steps:
             raise FieldError(

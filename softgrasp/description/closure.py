@@ -23,6 +23,7 @@ from softgrasp.description.closure_base import (
     Slider,
     count_fits,
     spread,
+    with_rows,
     without_servos,
 )
 from softgrasp.description.finger import Phalanx
@@ -171,24 +172,17 @@ class ForceLimitedClosure(Closure):
         torque = self.torque
         if torque is None:
             return ActuationModel(hand)
-        fingers = tuple(
-            finger.replace(
-                phalanges=tuple(
-                    row.replace(force_limit=min(torque, row.force_limit))
-                    for row in finger.phalanges
-                )
-            )
-            for finger in hand.fingers
-        )
-        return ActuationModel(hand.replace(fingers=fingers))
+        limits = {
+            name: {"force_limit": min(torque, row.force_limit)}
+            for name, row in hand.rows_by_joint.items()
+        }
+        return ActuationModel(hand.replace(fingers=with_rows(hand, limits)))
 
     def extra_time(self, hand: Hand, preset: GraspPreset) -> float:
         """Return the time for the slow motion in contact [s]."""
-        return (
-            0.0
-            if self.torque is not None
-            else GRIP_TIME_FACTOR * self.closing_motion(hand, preset).time
-        )
+        if self.torque is not None:
+            return 0.0
+        return GRIP_TIME_FACTOR * self.closing_motion(hand, preset).time
 
     def check(self, hand: Hand, preset: GraspPreset) -> None:
         """Refuse a hand without joints."""
@@ -246,7 +240,9 @@ class JointTorqueClosure(Closure):
             speed = motion.rates[index]
             if not speed:
                 continue
-            limit = self._limit(row, abs(speed) / fastest[actuator.name])
+            limit = self.torque_fraction * row.force_limit * (abs(speed) / fastest[actuator.name])
+            if self.torque is not None:
+                limit = min(self.torque, row.force_limit)
             ramp = abs(ramps[index]) if ramps is not None else limit / RAMP_TIME
             joints[actuator.name] = {"damping": max(row.damping, limit / abs(speed))}
             motors.append(_motor(actuator, limit, ramp if speed > 0 else -ramp))
@@ -254,21 +250,14 @@ class JointTorqueClosure(Closure):
 
     def settling(self, hand: Hand, preset: GraspPreset) -> float:
         """Return the settling time and the closing time of joints at their torque limits [s]."""
-        return (
-            self.settle_time + TORQUE_TIME_FACTOR * self.closing_motion(hand, preset).shortest_time
-        )
-
-    def _limit(self, row: Phalanx, fraction: float) -> float:
-        if self.torque is None:
-            return self.torque_fraction * row.force_limit * fraction
-        return min(self.torque, row.force_limit)
+        shortest = self.closing_motion(hand, preset).shortest_time
+        return self.settle_time + TORQUE_TIME_FACTOR * shortest
 
 
 def _fastest(hand: Hand, rates: tuple[float, ...]) -> dict[str, float]:
     """Return the largest rate of each joint's finger, by joint name."""
-    speed = {
-        actuator.name: abs(rates[index]) for index, (actuator, _) in enumerate(hand.driven_joints)
-    }
+    driven = zip(hand.driven_joints, rates, strict=False)
+    speed = {actuator.name: abs(rate) for (actuator, _), rate in driven}
     speeds: dict[str, float] = {}
     for finger in hand.fingers:
         names = [finger.joint_of(row) for row in finger.phalanges if row.driven]
@@ -352,12 +341,7 @@ class UnderactuatedClosure(Closure):
         count_fits(self.rates, len(self.tendons_of(hand, preset)), "tendon", "rates")
 
     def tendons_of(self, hand: Hand, preset: GraspPreset) -> tuple[Tendon, ...]:
-        """Return the tendons of the hand, or default ones if it has none.
-
-        Args:
-            hand: The hand.
-            preset: Its grasp; joints that do not move in it have no pulleys.
-        """
+        """Return the tendons of the hand, or default ones, of joints that move in its grasp."""
         tendons = hand.tendons or self._made(hand, preset)
         if self.differential and len(tendons) > 1:
             tendons = (_join(tendons),)
@@ -373,11 +357,9 @@ class UnderactuatedClosure(Closure):
         rates = spread(tuple(self.rates), len(tendons)) if self.rates else (None,) * len(tendons)
         for tendon, rate in zip(tendons, rates, strict=True):
             elastic = self._elastic(hand, preset, tendon)
-            springs = {name: self._spring(tendon, one) for name, one in elastic.items()}
-            joints |= springs
-            actuators.append(
-                self._pulled(tendon, elastic, self._joints(hand, preset).shortest_time, rate)
-            )
+            joints |= {name: self._spring(tendon, one) for name, one in elastic.items()}
+            time = self._joints(hand, preset).shortest_time
+            actuators.append(self._pulled(tendon, elastic, time, rate))
         return ActuationModel(without_servos(hand, joints), tuple(actuators))
 
     def settling(self, hand: Hand, preset: GraspPreset) -> float:
@@ -399,15 +381,13 @@ class UnderactuatedClosure(Closure):
             strongest = max(row.force_limit for row in moved.values())
             power = {name: row.force_limit * rates[name] for name, row in moved.items()}
             scale = self.pulley_radius / max(map(abs, power.values()))
-            pulleys = tuple(Pulley(joint=name, radius=scale * power[name]) for name in moved)
-            tendons.append(
-                Tendon(
-                    name=finger.name,
-                    pulleys=pulleys,
-                    tension_limit=self.tension_fraction * strongest / self.pulley_radius,
-                    stiffness=self.tendon_stiffness,
-                )
+            tendon = Tendon(
+                name=finger.name,
+                pulleys=tuple(Pulley(joint=name, radius=scale * power[name]) for name in moved),
+                tension_limit=self.tension_fraction * strongest / self.pulley_radius,
+                stiffness=self.tendon_stiffness,
             )
+            tendons.append(tendon)
         return tuple(tendons)
 
     def _joints(self, hand: Hand, preset: GraspPreset) -> ClosingMotion:
@@ -419,12 +399,8 @@ class UnderactuatedClosure(Closure):
     def _elastic(self, hand: Hand, preset: GraspPreset, tendon: Tendon) -> dict[str, TendonJoint]:
         """Return the joints with springs that a tendon moves, by name."""
         motion = self._joints(hand, preset)
-        driven = {
-            actuator.joint: (start, abs(rate))
-            for actuator, start, rate in zip(
-                hand.actuators, motion.start, motion.rates, strict=False
-            )
-        }
+        moves = zip(hand.actuators, motion.start, motion.rates, strict=False)
+        driven = {actuator.joint: (start, abs(rate)) for actuator, start, rate in moves}
         rows = hand.rows_by_joint
         rates = {part.joint: driven.get(part.joint, (0.0, 0.0))[1] for part in tendon.pulleys}
         min_rate, elastic = MIN_RATE_FRACTION * max(rates.values()) or 1.0, {}
@@ -599,13 +575,9 @@ class SynergyIncrementClosure(Closure):
 
     def _moving(self, hand: Hand, preset: GraspPreset) -> dict[str, bool]:
         """Return the joints that the synergies move, by name."""
-        on = dict(
-            zip(
-                (actuator.joint for actuator in hand.actuators),
-                self.acting((1.0,) * len(hand.actuators)),
-                strict=True,
-            )
-        )
+        acting = self.acting((1.0,) * len(hand.actuators))
+        joints = (actuator.joint for actuator in hand.actuators)
+        on = dict(zip(joints, acting, strict=True))
         synergies = self.synergies_of(hand, preset)
         parts = zip(synergies.joints, synergies.matrix, strict=True)
         return {joint: bool(on[joint]) and any(row) for joint, row in parts}
@@ -620,21 +592,12 @@ class SynergyIncrementClosure(Closure):
         stiffness = spread(self.synergy_stiffness or (1.0,), synergies.count)
         actuators = []
         for column, (begin, pace, end) in enumerate(zip(*self._weights(hand, preset), strict=True)):
-            name = synergy_name(column)
-            max_force = sum(
-                abs(synergies.matrix[indices[joint]][column]) * rows[joint].force_limit
-                for joint in moved
-            )
+            name, limits = synergy_name(column), (min(begin, end), max(begin, end))
+            actuator = Actuator(name, f"synergy {column + 1}", "", limits, begin)
+            parts = (abs(synergies.matrix[indices[j]][column]) * rows[j].force_limit for j in moved)
+            force = sum(parts)
             actuators.append(
-                ClosureActuator(
-                    Actuator(
-                        name, f"synergy {column + 1}", "", (min(begin, end), max(begin, end)), begin
-                    ),
-                    pace,
-                    ((name, 1.0),),
-                    (-max_force, max_force),
-                    stiffness[column],
-                )
+                ClosureActuator(actuator, pace, ((name, 1.0),), (-force, force), stiffness[column])
             )
         return tuple(actuators)
 
@@ -679,12 +642,7 @@ def _follower(hand: Hand, synergies: Synergies, joint: str) -> ClosureActuator:
 
 
 def first_synergy(hand: Hand, preset: GraspPreset) -> Synergies:
-    """Return the closing direction of a hand's grasp as a synergy of length 1.
-
-    Args:
-        hand: A hand with driven joints.
-        preset: Its grasp; z = 0 is the posture in which it starts.
-    """
+    """Return the closing direction of a grasp from its start posture as a synergy of length 1."""
     rates = preset.rates.for_fingers(hand.actuator_counts)
     start = preset.start or tuple(actuator.start for actuator in hand.actuators)
     parts = [
@@ -725,20 +683,12 @@ def time_to_limits(synergies: Synergies, hand: Hand, start: Weights, pace: Weigh
     speeds, posture = joint_speeds(synergies, pace), synergies.posture(start)
     fastest = max(map(abs, speeds.values()))
     actuators = {actuator.joint: actuator for actuator in hand.actuators}
-    return max(
-        (
-            _travel(actuators[joint], posture[joint], speed)
-            for joint, speed in speeds.items()
-            if speed and abs(speed) >= SIGNIFICANT_SPEED * fastest
-        ),
-        default=0.0,
-    )
-
-
-def _travel(actuator: Actuator, at: float, rate: float) -> float:
-    """Return when a joint reaches its limit [s]; zero if it is beyond."""
-    low, high = actuator.limits
-    return max(((high if rate > 0 else low) - at) / rate, 0.0)
+    times = [0.0]  # of joints beyond their limits
+    for joint, speed in speeds.items():
+        if speed and abs(speed) >= SIGNIFICANT_SPEED * fastest:
+            low, high = actuators[joint].limits
+            times.append(((high if speed > 0 else low) - posture[joint]) / speed)
+    return max(times)
 
 
 # The closure of a scene.

@@ -8,10 +8,12 @@ controllers in ``softgrasp.sim`` and the model builder use nothing else of a clo
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, Literal, NamedTuple
 
 from softgrasp.description.actuation import Actuator, Rates
 from softgrasp.description.base import Count, Description, FieldError, NonNegative, Number
+from softgrasp.description.finger import Finger, Phalanx
 from softgrasp.description.hand import GraspPreset, Hand
 
 # What a closure returns.
@@ -90,8 +92,6 @@ class ActuationModel(NamedTuple):
 
 
 # The base class.
-
-
 class Closure(Description):
     """Base of closures: which actuators close the hand, how fast, and what stops them.
 
@@ -213,10 +213,10 @@ class Closure(Description):
                 "ends",
             )
         for name in ("active", "ends"):
-            values = getattr(self, name)
-            if values is not None and len(values) != actuators:
+            count = actuators if (values := getattr(self, name)) is None else len(values)
+            if count != actuators:
                 raise FieldError(
-                    f"expected {actuators} values, one per {word}, found {len(values)}", name
+                    f"expected {actuators} values, one per {word}, found {count}", name
                 )
 
     def check_rates(self, hand: Hand) -> None:
@@ -261,16 +261,8 @@ def _up_to(actuator: Actuator, limit: float | None) -> Actuator:
 
 
 # Helpers of the closures.
-
-
 def count_fits(values: tuple[Any, ...] | None, count: int, what: str, field: str) -> None:
-    """Refuse a list whose length is neither one nor the number of items.
-
-    Args:
-        values: The list; None is always accepted.
-        count: Number of items.
-        what: Word for one item, for the message.
-        field: Field that holds the list.
+    """Refuse a list that is neither None nor has one value or one per item.
 
     Raises:
         FieldError: Names the accepted numbers of values.
@@ -286,25 +278,25 @@ def spread(values: tuple[float, ...], count: int) -> tuple[float, ...]:
 
 
 def without_servos(hand: Hand, joints: dict[str, dict[str, float]]) -> Hand:
-    """Return a hand whose named joints have no servos.
+    """Return a hand whose named joints have no servos, and changed fields of their rows.
 
     Its grasps, preshapes, tendons and synergies are removed, because they count the actuators.
-
-    Args:
-        hand: The hand.
-        joints: Names of joints, and the fields of their rows that change with them.
     """
-    fingers = tuple(
-        finger.replace(
-            phalanges=tuple(
-                row.replace(driven=False, **joints[finger.joint_of(row)])
-                if finger.joint_of(row) in joints
-                else row
-                for row in finger.phalanges
-            )
-        )
-        for finger in hand.fingers
-    )
+    passive = {name: {"driven": False} | fields for name, fields in joints.items()}
+    fingers = with_rows(hand, passive)
     still = hand.grasps.power.replace(rates=(0.0,), start=None)
     grasps = hand.grasps.replace(power=still, precision=still)
     return hand.replace(fingers=fingers, grasps=grasps, tendons=(), synergies=None, preshapes=())
+
+
+def with_rows(hand: Hand, joints: Mapping[str, Mapping[str, Any]]) -> tuple[Finger, ...]:
+    """Return the fingers of a hand with fields of the phalanges of some joints changed."""
+
+    def changed(finger: Finger, row: Phalanx) -> Phalanx:
+        fields = joints.get(finger.joint_of(row))
+        return row if fields is None else row.replace(**fields)
+
+    return tuple(
+        finger.replace(phalanges=tuple(changed(finger, row) for row in finger.phalanges))
+        for finger in hand.fingers
+    )

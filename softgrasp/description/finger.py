@@ -19,7 +19,6 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from softgrasp.description.adhesion import Adhesion, AdhesionPad, SuctionCup
 from softgrasp.description.base import (
     Description,
     FieldError,
@@ -33,6 +32,7 @@ from softgrasp.description.base import (
     text_with_unit,
 )
 from softgrasp.description.bendable import Inertial
+from softgrasp.description.contact import Adhesion, AdhesionPad, SuctionCup
 from softgrasp.description.geometry import Part, Pose, Shape
 
 ZERO_LENGTH = 1e-9
@@ -177,14 +177,12 @@ class Finger(Description):
             )
         bare = not self.verbatim_names and all(row.inertial is None for row in self.phalanges)
         if not any(self.has_body) and bare:
-            raise ValueError(
-                "expected at least one phalanx, found only rows of zero length without a body"
-            )
+            message = "at least one phalanx, found only rows of zero length without a body"
+            raise ValueError(f"expected {message}")
         for index, (row, body) in enumerate(zip(self.phalanges, self.has_body, strict=True)):
             if body and row.mass is None and row.density is None and row.inertial is None:
-                raise FieldError(
-                    "expected exactly one of mass and density, found neither", "phalanges", index
-                )
+                message = "expected exactly one of mass and density, found neither"
+                raise FieldError(message, "phalanges", index)
         return self
 
     @model_validator(mode="after")
@@ -195,8 +193,7 @@ class Finger(Description):
                 raise FieldError(
                     "expected only an origin in a row of convention 'placed', "
                     "found a, alpha, d or theta",
-                    "phalanges",
-                    index,
+                    *("phalanges", index),
                 )
             if self.convention != "placed" and row.origin != Pose():
                 raise FieldError(
@@ -236,10 +233,8 @@ class Finger(Description):
             return tuple((row.a, 0.0, row.d) for row in rows)
         if self.convention == "placed":
             return (*(row.origin.position for row in rows[1:]), self.tip)
-        inner = (
-            (row.a, -math.sin(row.alpha) * row.d, math.cos(row.alpha) * row.d) for row in rows[1:]
-        )
-        return (*inner, self.tip)
+        angles = [(row, math.sin(row.alpha), math.cos(row.alpha)) for row in rows[1:]]
+        return (*((row.a, -sin * row.d, cos * row.d) for row, sin, cos in angles), self.tip)
 
     @cached_property
     def has_body(self) -> tuple[bool, ...]:
@@ -248,9 +243,7 @@ class Finger(Description):
         A row with ``inertial`` has only its specified shapes, and no capsule.
         """
         return tuple(
-            row.shape is not None
-            or bool(row.parts)
-            or bool(row.bodies)
+            bool(row.shape or row.parts or row.bodies)
             or (row.inertial is None and math.hypot(*end) > ZERO_LENGTH)
             for row, end in zip(self.phalanges, self.link_ends, strict=True)
         )

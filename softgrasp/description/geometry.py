@@ -8,14 +8,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator
 
-from softgrasp.description.base import (
-    Description,
-    FieldError,
-    Positive,
-    Vec3,
-    Vec4,
-    divide_by_norm,
-)
+from softgrasp.description.base import Description, FieldError, Positive, Vec3, Vec4, divide_by_norm
 from softgrasp.errors import DescriptionError
 from softgrasp.units import LengthUnit
 
@@ -57,7 +50,9 @@ class Pose(Description):
             sum(x * y for x, y in zip(a, b, strict=True)) - (a is b)
             for a in rotation for b in rotation
         ]  # fmt: skip
-        if not (max(map(abs, products)) <= ROTATION_TOLERANCE and _triple_product(*rotation) > 0.0):
+        (ax, ay, az), (bx, by, bz), (cx, cy, cz) = rotation
+        volume = ax * (by * cz - bz * cy) + ay * (bz * cx - bx * cz) + az * (bx * cy - by * cx)
+        if not (max(map(abs, products)) <= ROTATION_TOLERANCE and volume > 0.0):
             raise DescriptionError(
                 "expected a rotation: orthonormal rows and determinant 1, found "
                 f"{rotation}; a scaled or mirrored frame is no pose"
@@ -89,12 +84,6 @@ class Pose(Description):
 
 ROTATION_TOLERANCE = 1e-3
 """Largest deviation of the products of the rows of a rotation from those of the identity [–]."""
-
-
-def _triple_product(a: list[float], b: list[float], c: list[float]) -> float:
-    """Compute a·(b × c), the determinant of the rows."""
-    (ax, ay, az), (bx, by, bz), (cx, cy, cz) = a, b, c
-    return ax * (by * cz - bz * cy) + ay * (bz * cx - bx * cz) + az * (bx * cy - by * cx)
 
 
 def _quaternion(rows: list[list[float]]) -> Vec4:
@@ -271,9 +260,7 @@ def _scale_part(part: Part, factor: float) -> Part:
 
 def _times(value: Any, factor: float) -> Any:
     """Multiply a number or a tuple of numbers by a factor."""
-    if isinstance(value, tuple):
-        return tuple(item * factor for item in value)
-    return value * factor
+    return tuple(x * factor for x in value) if isinstance(value, tuple) else value * factor
 
 
 ObjectShape = Annotated[Primitive | Superellipsoid | Mesh | Compound, Field(discriminator="type")]

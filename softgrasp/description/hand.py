@@ -17,7 +17,6 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BeforeValidator, Field, model_validator
 
 from softgrasp.description.actuation import Actuator, Coupling, Rates, Synergies, Tendon
-from softgrasp.description.adhesion import AdhesionPad, SuctionCup, adhesion_actuator
 from softgrasp.description.base import (
     Accepts,
     Description,
@@ -30,7 +29,13 @@ from softgrasp.description.base import (
     Vec4,
     require_unique,
 )
-from softgrasp.description.contact import ContactOverride, SpecifiedContact
+from softgrasp.description.contact import (
+    AdhesionPad,
+    ContactOverride,
+    SpecifiedContact,
+    SuctionCup,
+    adhesion_actuator,
+)
 from softgrasp.description.finger import Finger, Phalanx
 from softgrasp.description.geometry import Part, Pose, Shape
 from softgrasp.description.soft_finger import MountedSoftFinger
@@ -45,8 +50,6 @@ RESERVED_NAMES = ("table", "arm", "wrist", "world")
 
 
 # Palms, grasps and preshapes.
-
-
 class Palm(Description):
     """The body that carries the fingers; its contacts are detected like those of a phalanx."""
 
@@ -140,8 +143,6 @@ Preshapes = Accepts[
 
 
 # Hands with their own MJCF model.
-
-
 class Move(Description):
     """Relation of a joint variable to an actuator target, unloaded: ``ratio`` · target + ``at``."""
 
@@ -254,8 +255,6 @@ class HandModel(Description):
 
 
 # The hand.
-
-
 class Hand(Description):
     """A hand of rigid phalanges, soft fingers or both; its frame is that of the palm.
 
@@ -316,11 +315,8 @@ class Hand(Description):
             made = list(self._full_names(kind))
             require_unique(made, f"finger and {kind.replace('_', ' ')} together")
             for name, path in made if self.model is None else ():
-                if (
-                    re.search(r"[\s/|]", name)
-                    or name in RESERVED_NAMES
-                    or name.split("_")[0] in RESERVED_PREFIXES
-                ):
+                taken = name in RESERVED_NAMES or name.split("_")[0] in RESERVED_PREFIXES
+                if taken or re.search(r"[\s/|]", name):
                     raise FieldError(
                         "expected names of fingers and phalanges without spaces, '/' and '|', and "
                         f"no finger named 'object' or 'palm', found '{name}'",
@@ -340,23 +336,16 @@ class Hand(Description):
 
     @model_validator(mode="after")
     def _palms_of_fingers(self) -> Self:
-        require_unique(
-            ((palm.name, ("more_palms", k, "name")) for k, palm in enumerate(self.more_palms)),
-            "palm name",
-        )
-        known = [finger.name for finger in self.fingers]
-        known += [digit.name for digit in self.soft_fingers]
-        palms: list[tuple[Palm, FieldPath]] = [(self.palm, ("palm",))]
-        palms += [(palm, ("more_palms", k)) for k, palm in enumerate(self.more_palms)]
+        more = [(palm, ("more_palms", k)) for k, palm in enumerate(self.more_palms)]
+        require_unique(((palm.name, (*path, "name")) for palm, path in more), "palm name")
+        known = [*(one.name for one in self.fingers), *(one.name for one in self.soft_fingers)]
+        palms: list[tuple[Palm, FieldPath]] = [(self.palm, ("palm",)), *more]
         for palm, location in palms:
             for name in palm.fingers:
                 if name not in known:
-                    raise FieldError(
-                        f"expected fingers of the hand, found '{name}'; "
-                        f"{did_you_mean(name, known)}",
-                        *location,
-                        "fingers",
-                    )
+                    hint = did_you_mean(name, known)
+                    message = f"expected fingers of the hand, found '{name}'; {hint}"
+                    raise FieldError(message, *location, "fingers")
         return self
 
     @model_validator(mode="after")
@@ -388,10 +377,9 @@ class Hand(Description):
         Raises:
             ValueError: There is none; names the existing ones.
         """
-        for preshape in self.preshapes:
-            if preshape.name == name:
-                return preshape
-        known = [preshape.name for preshape in self.preshapes]
+        known = {preshape.name: preshape for preshape in self.preshapes}
+        if name in known:
+            return known[name]
         hint = did_you_mean(name, known) if known else "it has none"
         raise ValueError(f"hand '{self.name}' has no preshape '{name}'; {hint}")
 
@@ -405,21 +393,15 @@ class Hand(Description):
         Raises:
             FieldError: Names the joint.
         """
-        actuators = {
-            actuator.joint: actuator for actuator in self.actuators if actuator.joint is not None
-        }
-        require_unique(
-            ((name, (*path, "joints", index)) for index, name in enumerate(synergies.joints)),
-            "joint",
-        )
+        actuators = {one.joint: one for one in self.actuators if one.joint is not None}
+        names = ((name, (*path, "joints", index)) for index, name in enumerate(synergies.joints))
+        require_unique(names, "joint")
         for index, (name, mean) in enumerate(zip(synergies.joints, synergies.mean, strict=True)):
             if name not in actuators:
                 raise FieldError(
                     f"expected a joint of '{self.name}' with an actuator, found '{name}'; "
                     f"{did_you_mean(name, actuators)}",
-                    *path,
-                    "joints",
-                    index,
+                    *(*path, "joints", index),
                 )
             _require_inside(actuators[name], mean, (*path, "mean", index))
 
@@ -504,12 +486,8 @@ class Hand(Description):
     @cached_property
     def driven_joints(self) -> tuple[tuple[Actuator, Phalanx], ...]:
         """Actuators whose targets are joint variables, and the phalanges that they move."""
-        rows = self.rows_by_joint
-        return tuple(
-            (actuator, rows[actuator.joint])
-            for actuator in self.actuators
-            if actuator.joint is not None
-        )
+        rows, actuators = self.rows_by_joint, self.actuators
+        return tuple((one, rows[one.joint]) for one in actuators if one.joint is not None)
 
     @cached_property
     def actuators(self) -> tuple[Actuator, ...]:
@@ -518,17 +496,8 @@ class Hand(Description):
             return tuple(part.as_actuator for part in self.model.actuators)
         stops = find_moved_bodies(self.fingers, self.couplings)
         rigid = (
-            Actuator(
-                name=finger.joint_of(row),
-                label=f"joint '{finger.joint_of(row)}'",
-                unit=row.unit,
-                limits=row.limits,
-                start=row.start,
-                stops=stops[finger.joint_of(row)],
-                joint=finger.joint_of(row),
-            )
-            for finger in self.fingers
-            for row in finger.phalanges
+            Actuator(name, f"joint '{name}'", row.unit, row.limits, row.start, stops[name], name)
+            for name, row in self.rows_by_joint.items()
             if row.driven
         )
         sticking = (adhesion_actuator(*adhesion) for adhesion in self.adhesions)
@@ -569,8 +538,6 @@ def _require_inside(actuator: Actuator, value: float, path: FieldPath) -> None:
 
 
 # Fingers on fingers, couplings and tendons.
-
-
 def check_stands(fingers: Sequence[Finger]) -> None:
     """Refuse a finger whose parent body is not on an earlier finger.
 
@@ -606,21 +573,15 @@ def check_couplings(fingers: Sequence[Finger], couplings: Sequence[Coupling]) ->
                 )
         name = coupling.joint
         if rows[name].driven:
-            raise FieldError(
-                f"expected a joint with driven: false, found '{name}', which has an actuator",
-                *("couplings", index, "joint"),
-            )
+            message = f"a joint with driven: false, found '{name}', which has an actuator"
+            raise FieldError(f"expected {message}", *("couplings", index, "joint"))
         if name in leader_of:
-            raise FieldError(
-                f"expected one coupling per joint, found two of '{name}'",
-                *("couplings", index, "joint"),
-            )
+            message = f"expected one coupling per joint, found two of '{name}'"
+            raise FieldError(message, *("couplings", index, "joint"))
         leader_of[name] = coupling.leader
         if name in _leaders(name, leader_of):
-            raise FieldError(
-                f"expected couplings without a cycle, found one through '{name}'",
-                *("couplings", index, "leader"),
-            )
+            message = f"expected couplings without a cycle, found one through '{name}'"
+            raise FieldError(message, *("couplings", index, "leader"))
 
 
 def check_tendons(
@@ -633,10 +594,8 @@ def check_tendons(
     """
     known = [finger.joint_of(row) for finger in fingers for row in finger.phalanges]
     followers = {coupling.joint for coupling in couplings}
-    require_unique(
-        ((tendon.name, ("tendons", index, "name")) for index, tendon in enumerate(tendons)),
-        "tendon",
-    )
+    names = ((tendon.name, ("tendons", index, "name")) for index, tendon in enumerate(tendons))
+    require_unique(names, "tendon")
     taken: dict[str, str] = {}
     for index, tendon in enumerate(tendons):
         for position_index, pulley in enumerate(tendon.pulleys):
@@ -705,11 +664,6 @@ def list_led_joints(
 ) -> dict[str, float]:
     """Compute the joint variables of an MJCF hand at actuator targets, within limits [rad or m].
 
-    Args:
-        model: The model.
-        fingers: What moves in it.
-        targets: One per actuator, in its unit.
-
     Returns:
         Joint variables by name; joints that no actuator moves are absent.
     """
@@ -725,14 +679,9 @@ def list_led_joints(
 def posture_of(
     fingers: Sequence[Finger], couplings: Sequence[Coupling], led: Mapping[str, float]
 ) -> dict[str, float]:
-    """Compute the variables of all rigid joints by name, coupled ones from their leaders.
+    """Compute all rigid joint variables from known ones, coupled ones from their leaders.
 
     Joints that follow take the values of their leaders; others have their start values.
-
-    Args:
-        fingers: The rigid fingers.
-        couplings: Joints that follow others.
-        led: Known joint variables by name [rad or m].
     """
     values = {finger.joint_of(row): row.start for finger in fingers for row in finger.phalanges}
     values |= led

@@ -144,8 +144,6 @@ class PlacedObject(Description):
 
 
 # Fixed surroundings.
-
-
 class Table(Description):
     """A horizontal, fixed table top."""
 
@@ -218,8 +216,6 @@ Surrounding = Annotated[
 
 
 # Lifting.
-
-
 class Lift(Description):
     """Vertical motion of the wrist after the closure, and the limits of the object's motion in it.
 

@@ -19,19 +19,9 @@ from softgrasp.description.object import Surrounding
 from softgrasp.description.scene import GraspScene
 
 WHOLE_FIELDS = (
-    "grasp",
-    "preshape",
-    "hand_pose",
-    "object_position",
-    "object_euler",
-    "object_mount",
-    "gravity",
-    "actuation",
-    "control_period",
-    "duration",
-    "self_contact",
-    "allow_softer_contact",
-    "seed",
+    *("grasp", "preshape", "hand_pose", "object_position", "object_euler", "object_mount"),
+    *("gravity", "actuation", "control_period", "duration", "self_contact"),
+    *("allow_softer_contact", "seed"),
 )
 """Fields of a scene that are one value each."""
 OBJECT_FIELDS = ("mass", "density", "upright")
@@ -139,9 +129,8 @@ class ResolvedScene:
         for name in names:
             value = getattr(part, name)
             usual = value == type(part).model_fields[name].get_default()
-            stated = name in part.model_fields_set and not usual
-            origin = Origin("said" if stated else "default" if usual else file)
-            yield self._entry(prefix + name, value, origin)
+            source: Source = "said" if name in part.model_fields_set else file
+            yield self._entry(prefix + name, value, Origin("default" if usual else source))
 
     def _preset(self) -> Iterator[ResolvedValue]:
         prefix, preset = f"hand.grasps.{self.scene.grasp}", self.scene.preset

@@ -22,6 +22,7 @@ from softgrasp.description.base import (
     Number,
     Vec3,
     Vec4,
+    refuse_above,
     require_unique,
 )
 from softgrasp.description.bendable import Bendable, Hydraulics, Inertial, Name, Origin, Text
@@ -110,10 +111,7 @@ class RigidJoint(Description):
     def _limits_in_order(self) -> Self:
         if self.type in ("revolute", "prismatic") and (self.lower is None or self.upper is None):
             raise FieldError(f"expected limits of a {self.type} joint, found none", "lower")
-        if self.lower is not None and self.upper is not None and self.lower > self.upper:
-            raise FieldError(
-                f"expected at most upper ({self.upper:g}), found {self.lower:g}", "lower"
-            )
+        refuse_above(self.lower, self.upper, "upper", "lower")
         if self.type != "fixed" and not any(self.axis):
             raise FieldError("expected an axis that is not zero, found (0, 0, 0)", "axis")
         return self
@@ -136,16 +134,13 @@ class Interface(Description):
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:
-        if self.min is not None and self.max is not None and self.min > self.max:
-            raise FieldError(f"expected at most max ({self.max:g}), found {self.min:g}", "min")
-        value = self.initial_value
-        if value is not None:
-            low, high = self.min, self.max
-            if (low is not None and value < low) or (high is not None and value > high):
-                raise FieldError(
-                    f"expected a value between min ({low}) and max ({high}), found {value:g}",
-                    "initial_value",
-                )
+        low, high, value = self.min, self.max, self.initial_value
+        refuse_above(low, high, "max", "min")
+        if value is None:
+            return self
+        if (low is not None and value < low) or (high is not None and value > high):
+            message = f"expected a value between min ({low}) and max ({high}), found {value:g}"
+            raise FieldError(message, "initial_value")
         return self
 
 
@@ -178,20 +173,12 @@ class ControlledJoint(Description):
         if self.name in bendables:
             known = curvature_interfaces(bendables[self.name])
         for kind in ("commands", "states"):
-            interfaces = getattr(self, kind)
-            require_unique(
-                ((part.name, (*location, kind, i, "name")) for i, part in enumerate(interfaces)),
-                "interface",
-            )
-            for index, part in enumerate(interfaces):
-                if part.name not in known:
-                    raise FieldError(
-                        f"expected {either(known)}, found '{part.name}'",
-                        *location,
-                        kind,
-                        index,
-                        "name",
-                    )
+            interfaces = enumerate(part.name for part in getattr(self, kind))
+            names = [(name, (*location, kind, index, "name")) for index, name in interfaces]
+            require_unique(names, "interface")
+            for name, path in names:
+                if name not in known:
+                    raise FieldError(f"expected {either(known)}, found '{name}'", *path)
         commanded = {part.name for part in self.commands}
         if "phi" in commanded and not any(name.startswith("kappa") for name in commanded):
             raise FieldError("expected kappa beside phi, found phi alone", *location, "commands")
@@ -212,9 +199,8 @@ class ControlSystem(Description):
 
     @model_validator(mode="after")
     def _unique_joints(self) -> Self:
-        require_unique(
-            ((j.name, ("joints", i, "name")) for i, j in enumerate(self.joints)), "joint"
-        )
+        names = ((joint.name, ("joints", i, "name")) for i, joint in enumerate(self.joints))
+        require_unique(names, "joint")
         return self
 
 
@@ -308,8 +294,6 @@ def _name(kind: str, name: str, known: dict[str, T]) -> T:
 
 
 # The tree of links.
-
-
 class Edge(Protocol):
     """Connection of a parent link and a child link by a joint or bendable."""
 
@@ -338,8 +322,7 @@ def check_tree(links: Sequence[str], joints: Sequence[Edge], bendables: Sequence
             raise FieldError(
                 f"expected one parent of link '{edge.child}', found "
                 f"'{into[edge.child][0].parent}' and '{edge.parent}'",
-                *location,
-                "child",
+                *(*location, "child"),
             )
         into[edge.child] = (edge, location)
     _refuse_cycles(into)

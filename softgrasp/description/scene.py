@@ -296,9 +296,8 @@ class GraspScene(Description):
     @property
     def guarded_moves(self) -> int:
         """Number of moves that stop at a force."""
-        return sum(
-            isinstance(phase, MovePhase) and phase.max_force is not None for phase in self.phases
-        )
+        moves = (phase for phase in self.phases if isinstance(phase, MovePhase))
+        return sum(phase.max_force is not None for phase in moves)
 
     @property
     def is_plain(self) -> bool:
@@ -366,21 +365,13 @@ class GraspScene(Description):
             SourceValues("said", self.contact.specified),
             SourceValues("hand file", self.hand.contact.specified),
         ]
-        if (material := obj.material) is not None:
-            friction = {
-                "static_friction": material.static_friction,
-                "dynamic_friction": material.dynamic_friction,
-            }
+        if obj.material is not None:
+            friction = obj.material.model_dump(exclude={"name"})
             sources.append(SourceValues("material", friction))
         return sources
 
     def contact_of(self, index: int, around: Surrounding | None = None) -> Contact:
-        """Return the contact of an object with the hand and with the objects before it.
-
-        Args:
-            index: 0 for the object to be grasped, from 1 on for further ones.
-            around: The contact with this surrounding body instead.
-        """
+        """Return the contact of an object with hand and objects, or with a surrounding body."""
         return self._contacts[index, self._around(around)]
 
     def geom_contacts(self, index: int, around: Surrounding | None = None) -> dict[str, Contact]:
@@ -392,14 +383,13 @@ class GraspScene(Description):
             index: 0 for the object to be grasped, from 1 on for further ones.
             around: The contact with this surrounding body instead.
         """
-        above = ("pair", "said", "hand file")
-        sources = [
-            source for source in self.contact_sources(index, around) if source.source in above
-        ]
         model, contact = self.hand.model, self.contact_of(index, around)
-        if model is None or any(
-            source.values.get("static_friction") is not None for source in sources
-        ):
+        specified = any(
+            one.source in ("pair", "said", "hand file")
+            and one.values.get("static_friction") is not None
+            for one in self.contact_sources(index, around)
+        )
+        if model is None or specified:
             return {}
         contacts: dict[str, Contact] = {}
         for stated in model.frictions:
@@ -442,16 +432,12 @@ class GraspScene(Description):
 
 
 def number(named: list[tuple[str, str]]) -> list[str]:
-    """Fill in missing names, numbered where a name is used already.
-
-    Args:
-        named: (name or empty text, default name) in their order.
-    """
-    unique, taken = [], {chosen_name for chosen_name, _ in named}
-    for chosen_name, other in named:
-        name, number = chosen_name or other, 2
-        while not chosen_name and name in taken:
-            name, number = f"{other}{number}", number + 1
+    """Fill in missing names by default ones, numbered where a name is used already."""
+    unique, taken = [], {stated for stated, _ in named}
+    for stated, other in named:
+        name, index = stated or other, 2
+        while not stated and name in taken:
+            name, index = f"{other}{index}", index + 1
         taken.add(name)
         unique.append(name)
     return unique
@@ -480,9 +466,8 @@ def with_field(scene: GraspScene, path: str, value: Any) -> GraspScene:
         raise DescriptionError(
             f"expected a field such as contact.damping or hand.fingers[0].name, found '{path}'"
         )
-    parts: list[FieldPart] = [
-        int(text) if text.isdigit() else text for text in re.findall(r"\w+", path)
-    ]
+    words = re.findall(r"\w+", path)
+    parts: list[FieldPart] = [int(word) if word.isdigit() else word for word in words]
     tree = scene.model_dump()
     criterion = SuccessCriterion().model_dump()
     nested = _list_nested_fields(tree | {"success": criterion}, str(parts[0]))
@@ -503,9 +488,9 @@ def _keep_stated(changed: Any, before: Any, parts: list[FieldPart]) -> None:
         stated = changed.__pydantic_fields_set__
         stated.clear()
         stated.update({*before.model_fields_set, *map(str, parts[:1])})
+        names = type(before).model_fields
         pairs: list[tuple[FieldPart, Any, Any]] = [
-            (name, getattr(changed, name), getattr(before, name))
-            for name in type(before).model_fields
+            (name, getattr(changed, name), getattr(before, name)) for name in names
         ]
     elif isinstance(before, tuple) and isinstance(changed, tuple):
         pairs = [(k, *both) for k, both in enumerate(zip(changed, before, strict=False))]
@@ -521,12 +506,18 @@ def _replace(node: Any, parts: list[FieldPart], value: Any, done: str) -> Any:
     if not parts:
         return value
     if node is None:
-        raise DescriptionError(
-            f"it is not set; set it as a whole first, as {done}=… does", field=done
-        )
+        message = f"it is not set; set it as a whole first, as {done}=… does"
+        raise DescriptionError(message, field=done)
     head, rest = parts[0], parts[1:]
     if isinstance(head, int):
-        return _with_item(node, head, rest, value, done)
+        if not isinstance(node, list | tuple):
+            raise DescriptionError(f"it is not a list, so it has no item [{head}]", field=done)
+        if head >= len(node):
+            message = f"expected an item from [0] to [{len(node) - 1}], found [{head}]"
+            raise DescriptionError(message, field=done)
+        items = list(node)
+        items[head] = _replace(items[head], rest, value, f"{done}[{head}]")
+        return items
     here = f"{done}.{head}" if done else head
     if not isinstance(node, dict):
         raise DescriptionError(f"it has no field '{head}'", field=done)
@@ -551,15 +542,3 @@ def _list_nested_fields(node: Mapping[str, Any], word: str, done: str = "") -> l
         return path.split(".")[-1] != word, path.count("."), not path.startswith("object.")
 
     return sorted(paths, key=rank)
-
-
-def _with_item(node: Any, index: int, rest: list[FieldPart], value: Any, done: str) -> Any:
-    if not isinstance(node, list | tuple):
-        raise DescriptionError(f"it is not a list, so it has no item [{index}]", field=done)
-    if index >= len(node):
-        raise DescriptionError(
-            f"expected an item from [0] to [{len(node) - 1}], found [{index}]", field=done
-        )
-    items = list(node)
-    items[index] = _replace(items[index], rest, value, f"{done}[{index}]")
-    return items

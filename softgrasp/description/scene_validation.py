@@ -36,8 +36,6 @@ LETS_GO = ("release", "place")
 
 
 # Hand, closure and actuation.
-
-
 def _fits_hand(scene: GraspScene) -> None:
     try:
         scene.closure.check(scene.hand, scene.preset)
@@ -76,8 +74,7 @@ def _model_keeps_its_actuators(scene: GraspScene) -> None:
         raise FieldError(
             f"expected 'position-increment' or another one that moves the actuators of "
             f"'{scene.hand.name}' as they are, found '{scene.closure.name}'",
-            "closure",
-            "type",
+            *("closure", "type"),
         )
 
 
@@ -89,14 +86,13 @@ def _pressure_fits(scene: GraspScene) -> None:
 
 
 def _preshapes_exist(scene: GraspScene) -> None:
-    names_used: dict[FieldPath, str] = {}
-    if scene.preshape is not None:
-        names_used["preshape",] = scene.preshape
-    for index, phase in enumerate(scene.sequence):
-        if isinstance(phase, PreshapePhase):
-            names_used["sequence", index, "preshape"] = phase.preshape
-    shaped = any(isinstance(phase, PreshapePhase) for phase in scene.sequence)
-    for location, name in names_used.items():
+    shaped: dict[FieldPath, str] = {
+        ("sequence", index, "preshape"): phase.preshape
+        for index, phase in enumerate(scene.sequence)
+        if isinstance(phase, PreshapePhase)
+    }
+    stated = {} if scene.preshape is None else {("preshape",): scene.preshape}
+    for location, name in (stated | shaped).items():
         try:
             scene.hand.preshape(name)
         except ValueError as error:
@@ -110,8 +106,6 @@ def _preshapes_exist(scene: GraspScene) -> None:
 
 
 # Sequence, objects and surroundings.
-
-
 def _sequence_fits(scene: GraspScene) -> None:
     kinds = [phase.type for phase in scene.sequence]
     if not kinds:
@@ -147,22 +141,14 @@ def _sequence_fits(scene: GraspScene) -> None:
 
 
 def _have_names(scene: GraspScene) -> None:
-    objects: list[tuple[str, FieldPath]] = [(scene.object.name, ("object", "name"))]
-    objects += [
-        (placed.name, ("objects", index, "name"))
-        for index, placed in enumerate(scene.objects)
-        if placed.name
-    ]
-    around: list[tuple[str, FieldPath]] = [
-        (name, ("surroundings", index, "name"))
-        for index, name in enumerate(scene.surrounding_names)
-    ]
-    require_unique(objects, "object")
+    placed = [(one.name, ("objects", k, "name")) for k, one in enumerate(scene.objects) if one.name]
+    names = enumerate(scene.surrounding_names)
+    around: list[tuple[str, FieldPath]] = [(name, ("surroundings", k, "name")) for k, name in names]
+    require_unique([(scene.object.name, ("object", "name")), *placed], "object")
     require_unique(around, "surrounding")
     if scene.objects or len(scene.surroundings) > 1:
-        require_unique(
-            [*((name, ()) for name in scene.object_names), *around], "object and surrounding"
-        )
+        objects: list[tuple[str, FieldPath]] = [(name, ()) for name in scene.object_names]
+        require_unique([*objects, *around], "object and surrounding")
 
 
 def _stand_somewhere(scene: GraspScene) -> None:
@@ -181,17 +167,13 @@ def _can_be_lifted(scene: GraspScene) -> None:
     if scene.success is not None:
         raise FieldError("expected a lift or a hold test (success), found both", "lift")
     if scene.sequence:
-        raise FieldError(
-            "expected a lift or a sequence, found both; lift is also a phase of sequences", "lift"
-        )
-    if scene.object_mount != "free":
-        raise FieldError(
-            f"expected a free object to lift, found a {scene.object_mount} one", "lift"
-        )
+        message = "expected a lift or a sequence, found both; lift is also a phase of sequences"
+        raise FieldError(message, "lift")
+    if (mount := scene.object_mount) != "free":
+        raise FieldError(f"expected a free object to lift, found a {mount} one", "lift")
     if scene.gravity[2] >= 0.0:
-        raise FieldError(
-            f"expected gravity down, against which to lift, found {scene.gravity}", "gravity"
-        )
+        message = f"expected gravity down, against which to lift, found {scene.gravity}"
+        raise FieldError(message, "gravity")
 
 
 def _can_be_evaluated(scene: GraspScene) -> None:
@@ -233,8 +215,7 @@ def _can_be_evaluated(scene: GraspScene) -> None:
         raise FieldError(
             "expected a load during which creep is measured: gravity, motion or directions; found "
             "pulls only",
-            "success",
-            "max_creep",
+            *("success", "max_creep"),
         )
 
 
@@ -270,22 +251,17 @@ def _can_be_carried(scene: GraspScene) -> None:
         return
     kinds = [phase.type for phase in scene.sequence]
     closed = kinds.index("close") if kinds else -1
-    later: dict[FieldPath, Phase] = {
-        ("sequence", index): scene.sequence[index] for index in range(closed + 1, len(kinds))
-    }
-    motion = scene.success.motion if scene.success is not None else ()
-    later |= {("success", "motion", i): phase for i, phase in enumerate(motion)}
-    for location, phase in later.items():
+    phases: list[tuple[FieldPath, Phase]] = [
+        (("sequence", index), phase) for index, phase in enumerate(scene.sequence) if index > closed
+    ]
+    motion = enumerate(scene.success.motion if scene.success is not None else ())
+    for location, phase in (*phases, *((("success", "motion", i), phase) for i, phase in motion)):
         if phase.moves_wrist:
-            raise FieldError(
-                f"expected a free object to {phase.type}, found a {scene.object_mount} one",
-                *location,
-            )
+            message = f"expected a free object to {phase.type}, found a {scene.object_mount} one"
+            raise FieldError(message, *location)
 
 
 # Carrier, run, contacts and deformable objects.
-
-
 def _carrier_fits(scene: GraspScene) -> None:
     """Refuse scenes that a compliant carrier does not support, such as prescribed hand poses."""
     if not isinstance(scene.arm, HandCarrier):
@@ -356,12 +332,16 @@ def _contacts_resolve(scene: GraspScene) -> None:
 
 def _contact_models_fit(scene: GraspScene) -> None:
     overrides: list[tuple[ContactOverride, FieldPath]] = [(scene.contact, ("contact",))]
-    overrides += [(one.contact, ("objects", k, "contact")) for k, one in enumerate(scene.objects)]
-    overrides += [
-        (one.contact, ("surroundings", k, "contact")) for k, one in enumerate(scene.surroundings)
-    ]
+    for field in ("objects", "surroundings"):
+        parts = enumerate(getattr(scene, field))
+        overrides += [(part.contact, (field, index, "contact")) for index, part in parts]
     for contact, location in overrides:
-        _soft_finger_fits(contact, location)
+        if contact.model == "soft-finger" and contact.torsional_friction is not None:
+            raise FieldError(
+                "expected none for a soft-finger contact, whose patch (contact.patch) sets it, "
+                f"found {contact.torsional_friction:g} m",
+                *(*location, "torsional_friction"),
+            )
     solver = scene.solver
     soft = any(contact.model == "soft-finger" for contact in scene.requested_contacts)
     if soft and (solver.cone != "elliptic" or solver.contact_dimension < 4):
@@ -379,30 +359,18 @@ def _contact_models_fit(scene: GraspScene) -> None:
         )
 
 
-def _soft_finger_fits(contact: ContactOverride, location: FieldPath) -> None:
-    if contact.model == "soft-finger" and contact.torsional_friction is not None:
-        raise FieldError(
-            "expected none for a soft-finger contact, whose patch (contact.patch) sets it, found "
-            f"{contact.torsional_friction:g} m",
-            *location,
-            "torsional_friction",
-        )
-
-
 def _deformable_fits(scene: GraspScene) -> None:
     if scene.object.elasticity is None:
         return
     if scene.object_mount != "free":
         raise FieldError(
-            f"expected 'free' for a deformable object, found '{scene.object_mount}'",
-            "object_mount",
+            f"expected 'free' for a deformable object, found '{scene.object_mount}'", "object_mount"
         )
     if scene.solver.integrator not in (None, "discrete"):
         raise FieldError(
             "expected 'discrete' for a deformable object, which supports no other, found "
             f"'{scene.solver.integrator}'",
-            "solver",
-            "integrator",
+            *("solver", "integrator"),
         )
     for index in range(1 + len(scene.objects)):
         contact, location = scene.contact_of(index), ("objects", index - 1) if index else ()
@@ -411,9 +379,7 @@ def _deformable_fits(scene: GraspScene) -> None:
             raise FieldError(
                 f"expected none {where} a deformable object, whose contacts have one coefficient, "
                 f"found {contact.kinetic_friction:g}",
-                *location,
-                "contact",
-                "dynamic_friction",
+                *(*location, "contact", "dynamic_friction"),
             )
 
 
@@ -428,8 +394,6 @@ def _only_the_first_deforms(scene: GraspScene) -> None:
 
 
 # Sensors.
-
-
 def _sensors_fit(scene: GraspScene) -> None:
     require_fitting_sensors(
         scene.sensors,
@@ -458,8 +422,7 @@ def require_fitting_sensors(
     if sensing_closure and not any(isinstance(sensor, TactileSensor) for sensor in sensors):
         raise FieldError(
             "expected a tactile sensor in the scene (sensors) for the closure, found none",
-            "closure",
-            "sense",
+            *("closure", "sense"),
         )
 
 
@@ -468,9 +431,7 @@ def _require_joints(
 ) -> None:
     if not joints:
         raise FieldError(
-            f"expected a hand with rigid joints, found '{hand.name}' without",
-            "sensors",
-            index,
+            f"expected a hand with rigid joints, found '{hand.name}' without", *("sensors", index)
         )
     if not servos:
         raise FieldError(
@@ -500,12 +461,8 @@ def servo_joints(hand: Hand) -> list[str]:
 
 def _fingers(hand: Hand) -> list[list[str]]:
     rigid = [
-        [
-            finger.body_of(row)
-            for row, body in zip(finger.phalanges, finger.has_body, strict=True)
-            if body
-        ]
-        for finger in hand.fingers
+        [f.body_of(row) for row, body in zip(f.phalanges, f.has_body, strict=True) if body]
+        for f in hand.fingers
     ]
     soft = [[f"{f.name}_L{k}" for k in range(len(f.finger.links))] for f in hand.soft_fingers]
     return rigid + soft

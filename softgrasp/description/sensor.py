@@ -94,8 +94,7 @@ class ForceTorqueSensor(Sensor):
             raise FieldError(
                 "expected none, as torques have the delay of the forces (delay), found "
                 f"{self.torque_errors.delay:g} s",
-                "torque_errors",
-                "delay",
+                *("torque_errors", "delay"),
             )
         return self
 

@@ -238,8 +238,7 @@ class MountedSoftFinger(Description):
         if not any(joint.pressure_gain for joint in self.finger.joints):
             raise FieldError(
                 "expected a pressure_gain other than zero in at least one joint, found none",
-                "finger",
-                "joints",
+                *("finger", "joints"),
             )
         return self
 

@@ -47,11 +47,9 @@ class Axis(Description):
         if (self.values is None) == (ends == (None, None)):
             present = "neither" if self.values is None else "both"
             raise FieldError(f"expected values, or low and high, found {present}", "values")
+        if self.values == ():
+            raise FieldError(f"expected at least one value of '{self.path}', found none", "values")
         if self.values is not None:
-            if not self.values:
-                raise FieldError(
-                    f"expected at least one value of '{self.path}', found none", "values"
-                )
             return self
         if self.low is None or self.high is None:
             raise FieldError("expected low and high, found one of them", "low")
@@ -121,10 +119,8 @@ class SweepPlan(Description):
     def _check_list(self) -> None:
         sizes = {axis.path: len(axis.values or ()) for axis in self.axes}
         if len(set(sizes.values())) > 1 or 0 in sizes.values():
-            sizes_text = ", ".join(f"{count} of '{path}'" for path, count in sizes.items())
-            raise FieldError(
-                f"expected values for all axes, as many each, found {sizes_text}", "axes"
-            )
+            listed = ", ".join(f"{count} of '{path}'" for path, count in sizes.items())
+            raise FieldError(f"expected values for all axes, as many each, found {listed}", "axes")
 
     def _check_grid(self) -> None:
         for index, axis in enumerate(self.axes):
@@ -243,17 +239,12 @@ class GraspPlan(Description):
         known = [preshape.name for preshape in self.scene.hand.preshapes]
         for index, name in enumerate(self.preshapes):
             if name not in known:
-                exists = did_you_mean(name, known) if known else "this hand has none"
-                raise FieldError(
-                    f"expected a preshape of hand '{self.scene.hand.name}', found '{name}'; "
-                    f"{exists}",
-                    "preshapes",
-                    index,
-                )
+                hint = did_you_mean(name, known) if known else "this hand has none"
+                message = f"a preshape of hand '{self.scene.hand.name}', found '{name}'; {hint}"
+                raise FieldError(f"expected {message}", "preshapes", index)
             if name in self.preshapes[:index]:
-                raise FieldError(
-                    f"expected every preshape once, found '{name}' twice", "preshapes", index
-                )
+                message = f"expected every preshape once, found '{name}' twice"
+                raise FieldError(message, "preshapes", index)
         success = self.scene.success
         if self.rank_by == PERTURBATION and (success is None or not success.directions):
             present = "no criterion" if success is None else f"'{success.name}' without any"
@@ -266,8 +257,7 @@ class GraspPlan(Description):
             raise FieldError(f"expected none with '{self.rank_by}', found smallest", "best")
         if self.rank_by == ROBUSTNESS and not (success or self.scene.lift):
             raise FieldError(
-                f"expected a hold test or a lift to rank by '{ROBUSTNESS}', found none",
-                "rank_by",
+                f"expected a hold test or a lift to rank by '{ROBUSTNESS}', found none", "rank_by"
             )
         return self
 

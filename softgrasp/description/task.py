@@ -13,7 +13,7 @@ Shipped criteria are in ``assets/criteria``.
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -36,15 +36,13 @@ class _Phase(Description):
     name: str = ""
     """Name in results; the type by default."""
 
+    moves_wrist: ClassVar[bool] = False
+    """Whether the phase moves the wrist."""
+
     @property
     def label(self) -> str:
         """The name, or the type without a name."""
         return self.name or str(self.type)  # type: ignore[attr-defined]  # every phase has one
-
-    @property
-    def moves_wrist(self) -> bool:
-        """Return whether the phase moves the wrist."""
-        return False
 
 
 class ApproachPhase(_Phase):
@@ -53,17 +51,13 @@ class ApproachPhase(_Phase):
     It can only be the first phase.
     """
 
+    moves_wrist: ClassVar[bool] = True
     type: Literal["approach"] = "approach"
     offset: Vec3 | None = None
     """Start position relative to the hand's pose, in its frame [m]; 0.10 m back on the line from
     the grasp's centre to the finger bases by default."""
     time: Positive = 1.0
     """Duration [s]."""
-
-    @property
-    def moves_wrist(self) -> bool:
-        """Return True: this phase moves the wrist."""
-        return True
 
 
 class PreshapePhase(_Phase):
@@ -93,21 +87,18 @@ class HoldPhase(_Phase):
 class LiftPhase(_Phase):
     """A vertical motion along z of the world."""
 
+    moves_wrist: ClassVar[bool] = True
     type: Literal["lift"] = "lift"
     height: Positive = 0.10
     """Height of the lift [m]."""
     time: Positive = 1.0
     """Duration [s]."""
 
-    @property
-    def moves_wrist(self) -> bool:
-        """Return True: this phase moves the wrist."""
-        return True
-
 
 class MovePhase(_Phase):
     """A displacement, a rotation, or both simultaneously."""
 
+    moves_wrist: ClassVar[bool] = True
     type: Literal["move"] = "move"
     displacement: Vec3 = (0.0, 0.0, 0.0)
     """Displacement of the point ``about`` in the world [m]."""
@@ -127,11 +118,6 @@ class MovePhase(_Phase):
             raise ValueError("expected a displacement or a rotation, found neither")
         return self
 
-    @property
-    def moves_wrist(self) -> bool:
-        """Return True: this phase moves the wrist."""
-        return True
-
 
 MARGIN_BELOW = 0.01
 """Distance that a ``place`` goes further down than the hand was raised [m]."""
@@ -147,6 +133,7 @@ class ShakePhase(_Phase):
     is only one), so that the hand starts and ends at rest at its pose.
     """
 
+    moves_wrist: ClassVar[bool] = True
     type: Literal["shake"] = "shake"
     direction: Vec3 = (0.0, 0.0, 1.0)
     """Direction in the world; its length is not used."""
@@ -195,11 +182,6 @@ class ShakePhase(_Phase):
         """Largest acceleration of the wrist along the direction [m/s²]."""
         return self.reach * self.peak_rate
 
-    @property
-    def moves_wrist(self) -> bool:
-        """Return True: this phase moves the wrist."""
-        return True
-
 
 class _LettingGo(_Phase):
     """Base of the phases in which the hand lets the object go."""
@@ -225,6 +207,7 @@ class PlacePhase(_LettingGo):
     ``retreat``, after the name of the phase where it has one.
     """
 
+    moves_wrist: ClassVar[bool] = True
     type: Literal["place"] = "place"
     depth: Positive | None = None
     """Longest way down [m]; by default 10 mm more than lifts and moves have raised the hand."""
@@ -255,32 +238,19 @@ class PlacePhase(_LettingGo):
             MovePhase(name=f"{before}retreat", displacement=self.retreat, time=self.retreat_time),
         )  # fmt: skip
 
-    @property
-    def moves_wrist(self) -> bool:
-        """Return True: this phase moves the wrist."""
-        return True
-
 
 def unfold(sequence: tuple[Phase, ...]) -> tuple[Phase, ...]:
     """Replace every ``place`` of a sequence by its parts."""
     phases: list[Phase] = []
+    raised = 0.0
     for phase in sequence:
-        match phase:
-            case PlacePhase():
-                phases += phase.parts(sum(map(_rise, phases)))
-            case _:
-                phases.append(phase)
+        for part in phase.parts(raised) if isinstance(phase, PlacePhase) else (phase,):
+            phases.append(part)
+            if isinstance(part, LiftPhase):
+                raised += part.height
+            elif isinstance(part, MovePhase):
+                raised += part.displacement[2]
     return tuple(phases)
-
-
-def _rise(phase: Phase) -> float:
-    match phase:
-        case LiftPhase():
-            return phase.height
-        case MovePhase():
-            return phase.displacement[2]
-        case _:
-            return 0.0
 
 
 def _from_word(value: Any) -> Any:
@@ -288,18 +258,11 @@ def _from_word(value: Any) -> Any:
     return {"type": value} if isinstance(value, str) else value
 
 
-Motion = Annotated[HoldPhase | LiftPhase | MovePhase | ShakePhase, Field(discriminator="type")]
+_Motion = HoldPhase | LiftPhase | MovePhase | ShakePhase
+Motion = Annotated[_Motion, Field(discriminator="type")]
 """A phase that may follow a closed grasp."""
 Phase = Annotated[
-    ApproachPhase
-    | PreshapePhase
-    | ClosePhase
-    | HoldPhase
-    | LiftPhase
-    | MovePhase
-    | ShakePhase
-    | ReleasePhase
-    | PlacePhase,
+    ApproachPhase | PreshapePhase | ClosePhase | _Motion | ReleasePhase | PlacePhase,
     Field(discriminator="type"),
 ]
 """Any phase of a sequence; in files the type alone is a phase with its defaults."""
@@ -333,10 +296,8 @@ class Pull(Description):
         if not any(self.direction):
             raise FieldError("expected a direction, found three zeros", "direction")
         if math.hypot(*self.direction) < MIN_LENGTH:
-            raise FieldError(
-                f"expected a direction longer than {MIN_LENGTH:g}, found {self.direction}",
-                "direction",
-            )
+            message = f"expected a direction longer than {MIN_LENGTH:g}, found {self.direction}"
+            raise FieldError(message, "direction")
         return self
 
 

@@ -198,10 +198,7 @@ class Offset(NamedTuple):
 
 
 def clear_offset(
-    scene: GraspScene,
-    noise: PoseNoise,
-    generator: Generator,
-    is_clear: Callable[[Offset], bool],
+    scene: GraspScene, noise: PoseNoise, generator: Generator, is_clear: Callable[[Offset], bool]
 ) -> Offset | None:
     """Draw offsets of the object until it is clear of the hand; None without noise.
 

@@ -130,9 +130,9 @@ def compose_scene(built: CompiledScene) -> composer.Arena:
     root, hand_model, object_model = (entity.mjcf_model for entity in (arena, hand, obj))
     # composer's arena raises small masses; links without geometry have very small ones
     root.compiler.boundmass = root.compiler.boundinertia = 0
-    find = partial(_find_geom, (hand_model, object_model))
+    geoms = {g.name: g for model in (object_model, hand_model) for g in model.find_all("geom")}
     for pair in built.spec.pairs:
-        root.contact.add("pair", geom1=find(pair.geomname1), geom2=find(pair.geomname2))
+        root.contact.add("pair", geom1=geoms[pair.geomname1], geom2=geoms[pair.geomname2])
     start = {name: getattr(built.model, f"key_{name}")[0] for name in ("qpos", "ctrl")}
     root.keyframe.add("key", name="start", **start)
     _, (slots,), _ = contact_layout(built.model, built.bodies, 1)
@@ -147,10 +147,6 @@ def compose_scene(built: CompiledScene) -> composer.Arena:
             reduce="maxforce",
         )
     return arena
-
-
-def _find_geom(models: tuple[Any, ...], name: str) -> Any:
-    return next(geom for model in models if (geom := model.find("geom", name)) is not None)
 
 
 class DmGraspTask(composer.Task):  # type: ignore[misc]

@@ -303,7 +303,8 @@ class Episode:
         self.pose = pose
         if self.tested < 0:
             self._was_touched |= touched or any(self._contact.active)
-            self._detect_loss(pose)
+            if self._is_away(pose) and not any(self._contact.active):
+                self.decided = Outcome.EJECTED if self._was_touched else Outcome.MISSED
             return
         if self._pose_at_test is None:
             first = len(pose.position) - 1 - self.tested
@@ -319,11 +320,6 @@ class Episode:
             for row in forces.tolist():
                 self._contact = debounce(row, closure.threshold, closure.samples, self._contact)
 
-    def _detect_loss(self, pose: ObjectPose) -> None:
-        """Fail if the object is without contact and far from its start: it has left the hand."""
-        if self._is_away(pose) and not any(self._contact.active):
-            self.decided = Outcome.EJECTED if self._was_touched else Outcome.MISSED
-
     def _is_away(self, pose: ObjectPose) -> bool:
         away = math.dist(pose.position[-1], self._pose_at_start.position[0])
         return away > EJECTION_DISTANCE * self.task.object_radius
@@ -336,9 +332,8 @@ class Episode:
         rotation_change = pose.rotation[since] - self._pose_at_test.rotation
         self.drop = max(self.drop, math.sqrt((moved * moved).sum(axis=1).max()))
         # rotation matrices that differ by the angle a are 2·√2·sin(a/2) apart (Frobenius)
-        apart = math.sqrt((rotation_change * rotation_change).sum(axis=(1, 2)).max()) / math.sqrt(
-            8.0
-        )
+        squares = (rotation_change * rotation_change).sum(axis=(1, 2))
+        apart = math.sqrt(squares.max()) / math.sqrt(8.0)
         self.rotation = max(self.rotation, 2.0 * math.asin(min(apart, 1.0)))
         criterion = self.task.criterion
         if self.drop > criterion.max_drop or self.rotation > criterion.max_rotation:

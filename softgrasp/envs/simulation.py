@@ -36,8 +36,13 @@ from softgrasp.model.object import PLANAR_JOINTS
 from softgrasp.model.scene import CompiledScene, start_targets
 from softgrasp.model.visual import IN_CONTACT_RGBA
 from softgrasp.sim.contacts import ContactReader
-from softgrasp.sim.control_state import ClosureState, Recording, closure_layout
-from softgrasp.sim.engine import caught_warnings, has_diverged
+from softgrasp.sim.control_state import (
+    ClosureState,
+    Recording,
+    caught_warnings,
+    closure_layout,
+    has_diverged,
+)
 from softgrasp.sim.friction import SlipFriction
 from softgrasp.sim.grasp_run import LARGEST_SPEED
 from softgrasp.sim.hold_test import palm_body

@@ -16,14 +16,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from softgrasp.description.geometry import (
-    Capsule,
-    Cuboid,
-    Cylinder,
-    Ellipsoid,
-    Pose,
-    Sphere,
-)
+from softgrasp.description.geometry import Capsule, Cuboid, Cylinder, Ellipsoid, Pose, Sphere
 from softgrasp.description.object import GraspObject
 from softgrasp.description.scene import GraspScene
 from softgrasp.envs.core import finger_members, finger_of_body

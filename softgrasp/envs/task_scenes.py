@@ -24,7 +24,7 @@ from softgrasp.io.scene import load_scene
 from softgrasp.mechanics.transforms import triple
 from softgrasp.model import names
 from softgrasp.model.arm import carry_hand, wrist_center
-from softgrasp.model.placement import object_pose
+from softgrasp.model.object import object_pose
 from softgrasp.model.robot import robot_spec
 from softgrasp.pipeline import compile_scene
 

@@ -27,7 +27,7 @@ from softgrasp.model import names
 from softgrasp.model.arm import arm_base, home_pose
 from softgrasp.model.deformable import node_columns, node_positions
 from softgrasp.model.effective_mass import actuator_moments, tendon_moments
-from softgrasp.model.placement import REMOVED, PlacedItem, arrange_items, find_removed_bodies
+from softgrasp.model.object import REMOVED, PlacedItem, arrange_items, find_removed_bodies
 from softgrasp.model.scene import build
 from softgrasp.model.timestep import as_resolved
 from softgrasp.quality import Graspability
@@ -87,12 +87,14 @@ class GraspAnalysis:
         Raises:
             DescriptionError: A joint has neither servo nor spring, which leaves it free.
         """
-        return quality.grasp_stiffness(
-            self.G,
-            self.contact_stiffness,
-            self.J,
-            _require_stiffness(self.joint_stiffness, self.joint_names),
-        )
+        stiffness, joints = self.joint_stiffness, self.joint_names
+        loose = [name for name, row in zip(joints, stiffness, strict=True) if not row.any()]
+        if loose:
+            raise DescriptionError(
+                f"expected joints with a servo or a spring, found none in {', '.join(loose)}",
+                field="joint_stiffness",
+            )
+        return quality.grasp_stiffness(self.G, self.contact_stiffness, self.J, stiffness)
 
     @cached_property
     def measures(self) -> dict[str, Any]:
@@ -107,12 +109,11 @@ class GraspAnalysis:
         G = quality.grasp_matrix(
             self.points, self.normals, "hard", self.center, torque_scale=self.torque_scale
         )
+        uniformity = quality.uniformity_of_transformation(G, self.J)  # JSON has no infinity
         values |= {
             "distance_to_singularity": quality.distance_to_singularity(G, self.J),
             "manipulability_volume": quality.manipulability_volume(G, self.J),
-            "uniformity_of_transformation": _finite(
-                quality.uniformity_of_transformation(G, self.J)
-            ),
+            "uniformity_of_transformation": uniformity if np.isfinite(uniformity) else None,
         }
         if (self.friction > 0.0).all() and np.ptp(self.friction) == 0.0:
             mu = float(self.friction[0])
@@ -254,21 +255,6 @@ def _independent(result: GraspResult, hand_joints: list[str]) -> tuple[tuple[str
     return tuple(free), follow
 
 
-def _finite(value: float) -> float | None:
-    """Return None for an infinite value, which JSON does not have."""
-    return value if np.isfinite(value) else None
-
-
-def _require_stiffness(stiffness: Array, joints: tuple[str, ...]) -> Array:
-    loose = [name for name, row in zip(joints, stiffness, strict=True) if not row.any()]
-    if loose:
-        raise DescriptionError(
-            f"expected joints with a servo or a spring, found none in {', '.join(loose)}",
-            field="joint_stiffness",
-        )
-    return stiffness
-
-
 def joint_stiffness(model: mujoco.MjModel, data: mujoco.MjData, dofs: Sequence[int]) -> Array:
     """Compute the joint stiffness of springs, servos and tendons at constant targets, (m, m).
 
@@ -326,14 +312,11 @@ class ReplayedResult:
             nodes = result.object_nodes[near]
             node_array = nodes[0] + fraction * (nodes[-1] - nodes[0])
             self.data.qpos[node_columns(self.model)] = node_positions(self.model, node_array)
-        for placed, (positions, quaternions) in zip(
-            self._placed_objects, result.tracks, strict=True
-        ):
-            track, nearest_quaternions = positions[near], quaternions[near]
-            position = track[0] + fraction * (track[-1] - track[0])
-            self._set_object(
-                placed, position, _slerp(nearest_quaternions[0], nearest_quaternions[-1], fraction)
-            )
+        for placed, track in zip(self._placed_objects, result.tracks, strict=True):
+            positions, quaternions = (values[near] for values in track)
+            position = positions[0] + fraction * (positions[-1] - positions[0])
+            quaternion = _slerp(quaternions[0], quaternions[-1], fraction)
+            self._set_object(placed, position, quaternion)
         if self._removed:
             away = result.hold is not None and time > result.hold.start_s
             self.model.body_pos[self._removed, 2] = self._heights - (REMOVED if away else 0.0)

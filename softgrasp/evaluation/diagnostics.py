@@ -1,7 +1,8 @@
 """Warnings about a closure without success: light touches, missed forces, no contact.
 
 ``closing_warnings`` explains touches that never became contacts and forces that were not reached,
-``miss_warnings`` how near the hand came to an object that it did not touch.
+``miss_warnings`` how near the hand came to an object that it did not touch, and
+``find_reached_forces`` limit and force of every finger at the end of a force-limited closure.
 """
 
 from __future__ import annotations
@@ -10,14 +11,124 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from softgrasp.description.base import Description
 from softgrasp.description.soft_finger import MountedSoftFinger
 from softgrasp.evaluation.outcome import HELD_BACK, ROUNDING
 from softgrasp.mechanics.actuation import actuation_forces
 from softgrasp.mechanics.transforms import Array
+from softgrasp.model import names
 from softgrasp.model.contact_pairs import object_pairs
 from softgrasp.model.names import OBJECT, soft_joint_names, soft_link
 from softgrasp.sim.control_state import RELEASE_RATIO
 from softgrasp.sim.run_record import FinishedRun, still_closing
+
+TOLERANCE = 0.05
+"""Relative excess up to which a force counts as within its limit [–]."""
+
+
+class ReachedForce(Description):
+    """Largest normal force of a finger at the end of the closure, and its limit."""
+
+    finger: str
+    body: str
+    """The body of the finger that presses most."""
+    limit_N: float
+    force_N: float
+    """Mean of the samples that establish a contact."""
+    reason: str = ""
+    """Why it is above the limit, or below nine tenths of it; empty between the two."""
+
+    @property
+    def exceeds(self) -> bool:
+        """Whether it is above its limit."""
+        return self.force_N > (1.0 + TOLERANCE) * self.limit_N
+
+
+def find_reached_forces(run: FinishedRun, forces: Array) -> tuple[ReachedForce, ...]:
+    """Return the forces of the fingers in contact; none where the closure has no force limit.
+
+    Args:
+        run: The finished run.
+        forces: Normal force of each body at every control sample until the end of the closure [N],
+            (T, nb).
+    """
+    limit, layout = run.layout.stop_force, run.layout
+    if limit is None or len(forces) == 0:
+        return ()
+    late = forces[-layout.samples :].mean(axis=0)
+    fingers = {body: finger for body, (finger, _) in names.parts(run.scene.hand).items()}
+    largest: dict[str, int] = {}
+    for index, body in enumerate(layout.bodies):
+        finger = fingers.get(body)
+        if finger is not None and run.recording.in_contact[len(forces) - 1, index]:
+            best = largest.get(finger, index)
+            largest[finger] = max(best, index, key=lambda one: float(late[one]))
+    full = {finger for finger, index in largest.items() if late[index] >= RELEASE_RATIO * limit}
+    return tuple(
+        ReachedForce(
+            finger=finger,
+            body=layout.bodies[index],
+            limit_N=limit,
+            force_N=float(late[index]),
+            reason=_reason(run, index, float(late[index]) / limit, sorted(full - {finger})),
+        )
+        for finger, index in largest.items()
+    )
+
+
+def _reason(run: FinishedRun, body: int, ratio: float, full: list[str]) -> str:
+    """Return why a body presses with more than its limit, or much less; empty else."""
+    if RELEASE_RATIO <= ratio <= 1.0 + TOLERANCE or run.layout.feels:
+        return ""
+    if ratio > 1.0:
+        if _at_joint_limits(run, body):
+            return "the object presses it against the limits of its joints"
+        return "the time ran out" if still_closing(run) else "the object is wedged against it"
+    if run.state.full and full:
+        verb = "opposes it and presses" if len(full) == 1 else "oppose it and press"
+        return f"{' and '.join(full)} {verb} with the limit"
+    if still_closing(run):
+        return "the time ran out"
+    return "its joints are at their limits" if _at_target_limits(run, _moving(run, body)) else ""
+
+
+def _moving(run: FinishedRun, body: int) -> list[int]:
+    """Return the indices of the actuators that move a body."""
+    layout = run.layout
+    return [d for d, bodies in enumerate(layout.stops) if body in bodies and layout.increments[d]]
+
+
+def _at_target_limits(run: FinishedRun, moving: list[int] | Flags) -> bool:
+    """Whether no target of these actuators can go on."""
+    layout, targets = run.layout, np.asarray(run.state.targets)
+    at_end = (targets <= layout.lower + ROUNDING) | (targets >= layout.upper - ROUNDING)
+    return bool(at_end[moving].all())
+
+
+def _at_joint_limits(run: FinishedRun, body: int) -> bool:
+    """Whether a joint that moves a body is at a limit of its range."""
+    layout, model = run.layout, run.model
+    position = run.recording.qpos[run.recording.rows - 1]
+    for actuator in _moving(run, body):
+        address = int(layout.joint_of_actuator[actuator])
+        joint = int(np.flatnonzero(model.jnt_qposadr == address)[0]) if address >= 0 else -1
+        if joint >= 0 and model.jnt_limited[joint]:
+            low, high = model.jnt_range[joint]
+            if not low < position[address] < high:
+                return True
+    return False
+
+
+def force_warnings(reached: tuple[ReachedForce, ...]) -> tuple[str, ...]:
+    """Warn of fingers above their limits."""
+    return tuple(
+        f"{item.body} presses with {item.force_N:.3g} N at the end of the closure, more than the "
+        f"limit of {item.limit_N:g} N: {item.reason}; a lower closure.force, another position of "
+        "the object or the other grasp may avoid it"
+        for item in reached
+        if item.exceeds
+    )
+
 
 LONG = 50
 """A touch without established contact is reported if it lasts this many times the samples that
@@ -144,10 +255,8 @@ def _limit_text(run: FinishedRun) -> str:
     """Explain why targets below the requested force have stopped."""
     if run.state.full:
         return "a finger that presses with the limit opposes them; "
-    layout, targets = run.layout, np.asarray(run.state.targets)
-    moved = layout.increments != 0.0
-    at_end = (targets <= layout.lower + ROUNDING) | (targets >= layout.upper - ROUNDING)
-    return "joints are at their limits; " if at_end[moved].all() else ""
+    at_end = _at_target_limits(run, run.layout.increments != 0.0)
+    return "joints are at their limits; " if at_end else ""
 
 
 def _weak_bodies(
@@ -186,21 +295,17 @@ def miss_warnings(run: FinishedRun, forces: Array) -> tuple[str, ...]:
             "nothing touched the object: it fell before the hand was there; a table (--table), "
             "another mount (--mount), or a closure without gravity (--no-gravity) keeps it",
         )
+    distance = f"{1e3 * nearest:.3g} mm" if nearest < 1.0 else f"{nearest:.3g} m"
     return (
-        "nothing touched the object: the hand came no nearer than "
-        f"{_distance_text(nearest)} to its start position; another orientation (--euler-deg), "
+        f"nothing touched the object: the hand came no nearer than {distance} to its start "
+        "position; another orientation (--euler-deg), "
         "position (--position, in m) or --grasp may reach it",
         *_held_back(run),
     )
 
 
 def _low_pressure(run: FinishedRun, forces: Array) -> tuple[str, ...]:
-    """Warn of soft fingers that bend too little to establish contact with the object where it was.
-
-    Args:
-        run: The finished run.
-        forces: Normal forces on the object [N], (T, nb).
-    """
+    """Warn of soft fingers that bend too little to establish contact with the object."""
     end = _closure_end(run)
     if still_closing(run) or run.model.nflex or run.recording.in_contact[end - 1].any():
         return ()
@@ -301,10 +406,6 @@ def _nearest(run: FinishedRun) -> float:
         distances = (mujoco.mj_geomDistance(model, data, *pair, FAR, None) for pair in pairs)
         smallest = min(smallest, *distances)
     return smallest
-
-
-def _distance_text(distance: float) -> str:
-    return f"{1e3 * distance:.3g} mm" if distance < 1.0 else f"{distance:.3g} m"
 
 
 def _coordinates(model: mujoco.MjModel) -> slice:

@@ -50,7 +50,7 @@ from softgrasp.mechanics.transforms import (
 )
 from softgrasp.model import names
 from softgrasp.model.deformable import node_track, rigid_track
-from softgrasp.model.placement import PlacedItem, arrange_items
+from softgrasp.model.object import PlacedItem, arrange_items
 from softgrasp.sim.hold_test import direction_label, palm_body
 from softgrasp.sim.load_balance import NO_LOAD, load_balance, object_mass
 from softgrasp.sim.motion_plan import PhaseRows, put_down_row
@@ -132,12 +132,7 @@ def _largest(values: list[float | None]) -> float | None:
 
 
 def _parts(run: FinishedRun, point: Array) -> tuple[HoldPart, ...]:
-    """Return the parts of the test before pushes and pulls.
-
-    Args:
-        run: The run.
-        point: The object's centre at the start of the test, (3,) [m], palm frame.
-    """
+    """Return the parts before pushes and pulls; ``point`` (3,) [m] is the object's centre there."""
     begin, last = run.hold_from or 0, end_of_hold(run)
     spans = [rows for rows in run.phases if begin <= rows.begin and rows.end <= last]
     records = {record.row: record for record in run.loads}
@@ -212,8 +207,8 @@ def _others(run: FinishedRun, tracks: list[Track]) -> tuple[OtherHeld, ...]:
     held_objects = []
     for name, track in zip(run.scene.object_names[1:], tracks, strict=True):
         positions, orientations = view_from_palm(run, *track)
-        last = end_of_hold(run) - (run.hold_from or 0)
-        rows = slice(0, last + 1)  # pushes and pulls act on the first object only
+        # pushes and pulls act on the first object only
+        rows = slice(0, end_of_hold(run) - (run.hold_from or 0) + 1)
         drop, rotation = (float(v.max()) for v in _displace(positions[rows], orientations[rows]))
         held_objects.append(OtherHeld(name=name, drop_m=drop, rotation_rad=rotation))
     return tuple(held_objects)
@@ -396,9 +391,8 @@ def _position_of(
 
 def _displace(positions: Array, rotations: Array) -> tuple[Array, Array]:
     """Compute displacement [m] and rotation [rad] since the first row, (n,) each."""
-    return np.linalg.norm(positions - positions[0], axis=1), rotation_angles(
-        rotations, rotations[0]
-    )
+    displacements = np.linalg.norm(positions - positions[0], axis=1)
+    return displacements, rotation_angles(rotations, rotations[0])
 
 
 def _trial_rows(run: FinishedRun, trial: PushRecord | PullRecord) -> list[int]:
@@ -520,18 +514,13 @@ def creep_warnings(scene: GraspScene, hold: HoldTest | None, held: bool | None) 
         hold: Its hold test.
         held: Whether it was passed; an object that fell does not creep.
     """
-    default_impratio = Solver().impratio
-    if (
-        hold is None
-        or not held
-        or hold.creep_m_s <= RESTING_SPEED
-        or scene.solver.impratio >= default_impratio
-    ):
+    impratio, usual = scene.solver.impratio, Solver().impratio
+    if hold is None or not held or hold.creep_m_s <= RESTING_SPEED or impratio >= usual:
         return ()
     return (
         f"the object creeps at {1e3 * hold.creep_m_s:.3g} mm/s in the hand under load: friction "
-        f"is soft with solver.impratio {scene.solver.impratio:g}, and creep falls as its inverse "
-        f"(default {default_impratio:g})",
+        f"is soft with solver.impratio {impratio:g}, and creep falls as its inverse "
+        f"(default {usual:g})",
     )
 
 

@@ -21,13 +21,11 @@ from softgrasp.sim.load_balance import NO_LOAD
 if TYPE_CHECKING:
     from softgrasp.description.object import Lift
     from softgrasp.description.task import SuccessCriterion
-    from softgrasp.evaluation.put_down import PutDown
     from softgrasp.evaluation.result import (
         DirectionTest,
         GraspResult,
         HoldPart,
         HoldTest,
-        OtherContact,
     )
 
 EJECTION_DISTANCE = 2.0
@@ -112,12 +110,7 @@ class OutcomeReason(NamedTuple):
 
 
 def grasp_status(
-    *,
-    touched: bool,
-    in_contact: bool,
-    moving: bool,
-    displacement: float,
-    object_radius: float,
+    *, touched: bool, in_contact: bool, moving: bool, displacement: float, object_radius: float
 ) -> GraspStatus:
     """Determine the status of a run that did not diverge.
 
@@ -146,12 +139,13 @@ def outcome_of(result: GraspResult) -> OutcomeReason:
         return OutcomeReason(Outcome.UNSTABLE, result.status.value)
     doubt = _instability(result)
     if doubt:
-        return OutcomeReason(Outcome.UNSTABLE, f"{Outcome.UNSTABLE.value}: {doubt}")
+        return _plain(Outcome.UNSTABLE, f": {doubt}")
     if result.status is GraspStatus.NOT_CLOSED:
         return _plain(Outcome.NOT_CLOSED)
     reason = _after_closing(result)
     if result.put_down is not None and reason.outcome.is_success:
-        reason = _let_go(result.put_down)
+        outcome = Outcome.MISPLACED if result.put_down.failure else Outcome.PLACED
+        reason = _plain(outcome, f": {result.put_down.failure or result.put_down.sentence}")
     missed = "" if result.hold is None else motion_text(result.hold)
     return reason._replace(sentence=f"{reason.sentence}; {missed}") if missed else reason
 
@@ -172,13 +166,6 @@ def _after_closing(result: GraspResult) -> OutcomeReason:
     if result.hold is None and not result.scene.sequence:
         return _closed(result, row)
     return _carry(result, row)
-
-
-def _let_go(put_down: PutDown) -> OutcomeReason:
-    """Decide the outcome of an object that was carried well until it was let go."""
-    outcome = Outcome.MISPLACED if put_down.failure else Outcome.PLACED
-    text = put_down.failure or put_down.sentence
-    return OutcomeReason(outcome, f"{outcome.value}: {text}")
 
 
 def motion_text(hold: HoldTest) -> str:
@@ -220,8 +207,7 @@ def _unproven(result: GraspResult, hold: HoldTest, row: int) -> OutcomeReason | 
         parts: list[HoldPart | DirectionTest] = [*hold.parts, *hold.directions]
         named = next(part.name for part in parts if part.balance is unborne)
         location = f", at the end of '{named}'" if len(parts) > 1 else ""
-        sentence = f"{Outcome.SUPPORTED.value}: {unborne.sentence}{location}"
-        return OutcomeReason(Outcome.SUPPORTED, sentence)
+        return _plain(Outcome.SUPPORTED, f": {unborne.sentence}{location}")
     if result.held is not None:
         return None
     doubt = UNKNOWN_BEARERS if loaded else f"{UNLOADED} ({hold.load_m_s2:.2g} m/s²)"
@@ -230,8 +216,8 @@ def _unproven(result: GraspResult, hold: HoldTest, row: int) -> OutcomeReason | 
     return reason._replace(sentence=f"{reason.sentence}; {doubt}") if closed else reason
 
 
-def _plain(outcome: Outcome) -> OutcomeReason:
-    return OutcomeReason(outcome, outcome.value)
+def _plain(outcome: Outcome, more: str = "") -> OutcomeReason:
+    return OutcomeReason(outcome, outcome.value + more)
 
 
 def closure_end(result: GraspResult) -> int:
@@ -275,7 +261,7 @@ def _not_grasped(result: GraspResult, row: int) -> OutcomeReason:
     """Decide the outcome of a closure at whose end nothing is in contact with the object."""
     speed = leaving_speed(result, row)
     if speed > EJECTION_SPEED:
-        return OutcomeReason(Outcome.EJECTED, f"{Outcome.EJECTED.value}, at {speed:.2g} m/s")
+        return _plain(Outcome.EJECTED, f", at {speed:.2g} m/s")
     if row == len(result.time) - 1 and result.status is GraspStatus.EJECTED:
         return _plain(Outcome.EJECTED)
     if _closing_at(result, row):
@@ -327,10 +313,7 @@ def _closed(result: GraspResult, row: int) -> OutcomeReason:
     """Decide the outcome of a closure without a hold test that ended in contact."""
     if result.scene.object_mount == "fixed" or _is_gripped(result, row):
         return _plain(Outcome.CLOSED)
-    return OutcomeReason(
-        Outcome.MISSED,
-        f"{Outcome.MISSED.value}: no two opposing contacts press on it at the end",
-    )
+    return _plain(Outcome.MISSED, ": no two opposing contacts press on it at the end")
 
 
 def _carry(result: GraspResult, row: int) -> OutcomeReason:
@@ -339,8 +322,7 @@ def _carry(result: GraspResult, row: int) -> OutcomeReason:
     if _is_lost(result):
         if gripped:
             return _plain(Outcome.DROPPED)
-        sentence = f"{Outcome.MISSED.value}: no two opposing contacts pressed on it"
-        return OutcomeReason(Outcome.MISSED, sentence)
+        return _plain(Outcome.MISSED, ": no two opposing contacts pressed on it")
     hold, criterion = result.hold, result.success_criterion
     if hold is None or criterion is None:  # carried by a sequence, without limits
         return _plain(Outcome.CLOSED)
@@ -349,9 +331,9 @@ def _carry(result: GraspResult, row: int) -> OutcomeReason:
         pull.held is False for pull in hold.pulls
     ):
         moved = f"it moved by {1e3 * hold.drop_m:.3g} mm in the palm"
-        sentence = f"{Outcome.SLIPPING.value}: {moved}, at {1e3 * hold.creep_m_s:.2g} mm/s"
-        return OutcomeReason(Outcome.SLIPPING, f"{sentence} at the end")
-    return OutcomeReason(Outcome.SHIFTED, f"{Outcome.SHIFTED.value}{_excess(hold, criterion)}")
+        end = f"at {1e3 * hold.creep_m_s:.2g} mm/s at the end"
+        return _plain(Outcome.SLIPPING, f": {moved}, {end}")
+    return _plain(Outcome.SHIFTED, _excess(hold, criterion))
 
 
 def _excess(hold: HoldTest, criterion: SuccessCriterion | Lift) -> str:
@@ -374,17 +356,12 @@ def _is_lost(result: GraspResult) -> bool:
     pushes = () if result.hold is None else result.hold.directions
     if any(not test.held and test.contacts == 0 for test in pushes):
         return True
-    last = _carried_until(result)
+    last = len(result.time) - 1
+    if result.put_down is not None:  # the last row at which the hand shall hold it
+        last = int(np.searchsorted(result.time, result.put_down.start_s - 1e-9))
     if not _touching(result, last).any():
         return True
     return _is_supported(result) and not _balance(result, _hand_normals(result, last))
-
-
-def _carried_until(result: GraspResult) -> int:
-    """Return the last row at which the hand shall hold the object."""
-    if result.put_down is None:
-        return len(result.time) - 1
-    return int(np.searchsorted(result.time, result.put_down.start_s - 1e-9))
 
 
 def _is_supported(result: GraspResult) -> bool:
@@ -401,10 +378,10 @@ def _is_gripped(result: GraspResult, row: int) -> bool:
 
     Surroundings and other objects count, where the hand is needed for the balance.
     """
-    normals = _hand_normals(result, row)
+    normals, at_end = _hand_normals(result, row), row == len(result.time) - 1
     others = [
         [-part for part in contact.normal]
-        for contact in _other_contacts(result, row)
+        for contact in (result.other_contacts if at_end else result.closing_contacts)
         if contact.first == result.object.name and contact.normal_force_N > 0.0
     ]
     if _balance(result, normals):
@@ -412,11 +389,6 @@ def _is_gripped(result: GraspResult, row: int) -> bool:
     if not (normals and others) or _balance(result, others, tolerance=0.0):
         return False
     return _balance(result, [*normals, *others])
-
-
-def _other_contacts(result: GraspResult, row: int) -> tuple[OtherContact, ...]:
-    at_end = row == len(result.time) - 1
-    return result.other_contacts if at_end else result.closing_contacts
 
 
 def _hand_normals(result: GraspResult, row: int) -> list[list[float]]:

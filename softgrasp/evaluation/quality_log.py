@@ -66,9 +66,12 @@ class QualityLog:
         differ most.
         """
         values = np.zeros(len(self.time))
+        before: dict[str, Any] = {}
         for sample in range(len(values)):
-            same = sample > 0 and self._is_as_before(sample)
+            now = self.contacts(sample)
+            same = sample > 0 and all(np.array_equal(before[name], now[name]) for name in now)
             values[sample] = values[sample - 1] if same else self._epsilon(sample)
+            before = now
         return values
 
     @cached_property
@@ -130,10 +133,6 @@ class QualityLog:
         if value > 0.0 or len(few["points"]) == len(contacts["points"]):
             return value
         return quality.pyramid_bounds(**contacts, edges=EDGES).lower
-
-    def _is_as_before(self, sample: int) -> bool:
-        one, other = self.contacts(sample - 1), self.contacts(sample)
-        return all(np.array_equal(one[name], other[name]) for name in one)
 
 
 def thin(contacts: dict[str, Any]) -> dict[str, Any]:
@@ -237,12 +236,7 @@ def _rows(run: FinishedRun, rate: float) -> NDArray[np.int64]:
 
 
 def _margins(sampled: list[GraspContacts], force: Array) -> Array:
-    """Compute the smallest friction margin of a body at each sample, (Q,).
-
-    Args:
-        sampled: Contacts of each sample.
-        force: Normal force and friction of each slot of each body, (Q, nb, slots, 3) [N].
-    """
+    """Compute the smallest friction margin of a body, (Q,), from forces (Q, nb, slots, 3) [N]."""
     margins = np.full(len(sampled), np.nan)
     for index, contacts in enumerate(sampled):
         normal = force[index, :, :, 0].sum(axis=1)

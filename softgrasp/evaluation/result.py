@@ -23,7 +23,7 @@ from softgrasp.description.resolved import ResolvedScene
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.sensor import AnySensor, TactileSensor
 from softgrasp.description.task import SuccessCriterion
-from softgrasp.evaluation.force_limits import ReachedForce
+from softgrasp.evaluation.diagnostics import ReachedForce
 from softgrasp.evaluation.outcome import GraspStatus, Outcome, OutcomeReason, outcome_of
 from softgrasp.evaluation.put_down import PutDown
 from softgrasp.evaluation.time_tables import dataset_of, table_of
@@ -496,11 +496,9 @@ class GraspResult:
 
     def __post_init__(self) -> None:
         for name in self.trajectory():
-            array_copy = np.array(
-                getattr(self, name)
-            )  # a copy: the arrays of the caller stay writeable
-            array_copy.flags.writeable = False
-            object.__setattr__(self, name, array_copy)
+            copied = np.array(getattr(self, name))  # a copy: the caller's array stays writeable
+            copied.flags.writeable = False
+            object.__setattr__(self, name, copied)
         object.__setattr__(self, "trajectory_sha256", digest(self.trajectory()))
 
     def __repr__(self) -> str:
@@ -529,11 +527,10 @@ class GraspResult:
         Raises:
             BackendUnavailable: xarray is not installed.
         """
-        attributes = {
-            "outcome": self.outcome.name, "hand": self.scene.hand.name,
-            "object": ", ".join(self.scene.object_names),
-        }  # fmt: skip
-        return dataset_of(self.trajectory(), self._soft_finger_names, attributes)
+        scene = self.scene
+        about = {"outcome": self.outcome.name, "hand": scene.hand.name}
+        about["object"] = ", ".join(scene.object_names)
+        return dataset_of(self.trajectory(), self._soft_finger_names, about)
 
     @property
     def _soft_finger_names(self) -> list[str]:
@@ -650,8 +647,7 @@ class GraspResult:
 
 def column(names: Names, name: str) -> int:
     """Return the column of a joint, an actuator or a body in a trajectory."""
-    known: list[str] = names.tolist()
-    return known.index(name)
+    return int(names.tolist().index(name))
 
 
 def digest(arrays: dict[str, NDArray[Any]]) -> str:
@@ -689,10 +685,7 @@ class SensorReading:
 
 
 def readings(
-    scene: GraspScene,
-    names: NDArray[np.str_] | None,
-    values: Array | None,
-    truth: Array | None,
+    scene: GraspScene, names: NDArray[np.str_] | None, values: Array | None, truth: Array | None
 ) -> dict[str, SensorReading]:
     """Split the recorded channels by sensor; empty without sensors."""
     if names is None or values is None or truth is None:

@@ -20,8 +20,12 @@ import numpy as np
 
 from softgrasp.description.soft_finger import MountedSoftFinger, SoftFinger
 from softgrasp.errors import SoftgraspWarning
-from softgrasp.evaluation.diagnostics import closing_warnings, miss_warnings
-from softgrasp.evaluation.force_limits import find_reached_forces, force_warnings
+from softgrasp.evaluation.diagnostics import (
+    closing_warnings,
+    find_reached_forces,
+    force_warnings,
+    miss_warnings,
+)
 from softgrasp.evaluation.hold_result import (
     Track,
     creep_warnings,
@@ -53,10 +57,8 @@ from softgrasp.model.deformable import full_size, node_track
 from softgrasp.model.scene import build
 from softgrasp.model.timestep import RESOLVED, as_resolved
 from softgrasp.sim.contacts import ContactPoint, OtherPoint, merge, on_hardest
-from softgrasp.sim.control_state import Peaks
-from softgrasp.sim.engine import sentences
+from softgrasp.sim.control_state import Peaks, sentences
 from softgrasp.sim.run_record import FinishedRun, still_closing
-from softgrasp.sim.sensors import sense
 from softgrasp.sim.soft_statics import equilibrium
 from softgrasp.sim.step_refinement import lagging_as_described
 from softgrasp.sim.stepper import FULL_TORQUE
@@ -150,10 +152,14 @@ def result_of(
             requested=scene.requested_contact,
             used=run.built.contact,
             measured_stiffness_N_m=measured,
-            set_stiffness_N_m=_others_than(set_values, run.built.contact.stiffness),
+            set_stiffness_N_m={
+                pair: k for pair, k in set_values.items() if k != run.built.contact.stiffness
+            },
             integrator=run.engine.integrator,
             timestep_s=run.engine.timestep,
-            fine_timesteps_s=_fine_timesteps(run),
+            fine_timesteps_s=()
+            if run.peaks is None
+            else tuple(fine.timestep for fine in run.built.fine),
             pairs=pairs,
             saturated=find_saturated_actuators(run),
         ),
@@ -183,7 +189,7 @@ def result_of(
         vacuum=None if run.suction is None else run.suction.recorded(recording.rows),
         object_nodes=node_track(model, recording.qpos[rows]) if model.nflex else None,
         **several,
-        **sense(run),
+        **({} if run.sensing is None else run.sensing.recorded(recording.rows)),
     )
 
 
@@ -220,38 +226,30 @@ def _series_of_several(run: FinishedRun, force: Array, tracks: list[Track]) -> d
 def _set_stiffness(run: FinishedRun, measured: dict[str, float]) -> dict[str, float]:
     """Return the set stiffness of each measured pair [N/m]; some contact models have none."""
     known = run.built.stiffness
-    reversed_pairs = {pair: "|".join(reversed(pair.split("|"))) for pair in measured}
-    return {
-        pair: known[name]
-        for pair in measured
-        for name in (pair, reversed_pairs[pair])
-        if name in known
-    }
+    either = {pair: (pair, "|".join(reversed(pair.split("|")))) for pair in measured}
+    return {pair: known[name] for pair in measured for name in either[pair] if name in known}
 
 
 def pair_contacts(run: FinishedRun) -> tuple[PairContact, ...]:
     """Return the contact of every geom pair that touched; none for other engines than MuJoCo."""
     if run.stiffness is None or run.diverged:
         return ()
-    contacts = []
-    for acting in run.stiffness.pairs(run.data):
-        name = run.model.pair(acting.pair).name
-        first, second = name.split("|")
-        contacts.append(
-            PairContact(
-                first=first,
-                second=second,
-                set_stiffness_N_m=run.built.stiffness[name],
-                stiffness_N_m=acting.stiffness,
-                damping_N_s_m=acting.damping,
-                peak_depth_m=acting.depth,
-                sliding=acting.sliding,
-                touching=acting.touching,
-                impact_timestep_s=acting.impact_step,
-                speed_m_s=acting.speed,
-            )
+    named = ((run.model.pair(acting.pair).name, acting) for acting in run.stiffness.pairs(run.data))
+    return tuple(
+        PairContact(
+            first=name.split("|")[0],
+            second=name.split("|")[1],
+            set_stiffness_N_m=run.built.stiffness[name],
+            stiffness_N_m=acting.stiffness,
+            damping_N_s_m=acting.damping,
+            peak_depth_m=acting.depth,
+            sliding=acting.sliding,
+            touching=acting.touching,
+            impact_timestep_s=acting.impact_step,
+            speed_m_s=acting.speed,
         )
-    return tuple(contacts)
+        for name, acting in named
+    )
 
 
 def peak_forces(run: FinishedRun, force: Array) -> tuple[PeakForce, ...]:
@@ -294,13 +292,7 @@ def _peak_warnings(peaks: tuple[PeakForce, ...]) -> tuple[str, ...]:
 
 
 def _impact_timestep(run: FinishedRun, body: str, objects: list[int]) -> float | None:
-    """Return the step that resolves a touch of a body and an object [s]; None if it has none.
-
-    Args:
-        run: The run.
-        body: The body of the hand.
-        objects: Indices of the bodies of objects.
-    """
+    """Return the step that resolves a touch of a body and an object [s]; None if it has none."""
     model, built = run.model, run.built
     touching = model.geom_bodyid[model.pair_geom1] == model.body(body).id
     touching &= np.isin(model.geom_bodyid[model.pair_geom2], objects)
@@ -311,11 +303,6 @@ def _impact_timestep(run: FinishedRun, body: str, objects: list[int]) -> float |
     impedance = model.pair_solimp[converted, 0]
     inverse_masses = -built.start.pair_solref[converted, 0] / ((1.0 - impedance) * stiffness)
     return RESOLVED / (float(inverse_masses.max()) * built.contact.damping)
-
-
-def _fine_timesteps(run: FinishedRun) -> tuple[float, ...]:
-    """Return the time steps while contacts begin and end [s]; none in other engines."""
-    return () if run.peaks is None else tuple(fine.timestep for fine in run.built.fine)
 
 
 def find_saturated_actuators(run: FinishedRun) -> tuple[SaturatedActuator, ...]:
@@ -345,10 +332,6 @@ def _stiffness_warnings(
     )
 
 
-def _others_than(set_values: dict[str, float], usual: float) -> dict[str, float]:
-    return {pair: stiffness for pair, stiffness in set_values.items() if stiffness != usual}
-
-
 def _phases(run: FinishedRun) -> tuple[PhaseSpan, ...]:
     times = run.recording.time
     return tuple(
@@ -364,13 +347,7 @@ def _phases(run: FinishedRun) -> tuple[PhaseSpan, ...]:
 
 
 def _status(run: FinishedRun, position: Array, force: Array) -> GraspStatus:
-    """Return how the closure ended.
-
-    Args:
-        run: The run.
-        position: Centre of the object over time, (T, 3) [m].
-        force: Recorded contact forces, (T, nb, slots, 3) [N].
-    """
+    """Return how the closure ended; ``force`` (T, nb, slots, 3) is that on all contacts [N]."""
     if run.diverged:
         return GraspStatus.DIVERGED
     if run.refusal:
@@ -398,12 +375,8 @@ def _object_radius(run: FinishedRun) -> float:
     """Return the radius of a sphere around the object [m]."""
     if run.model.nflex:
         return 0.5 * float(np.linalg.norm(full_size(run.scene.object.shape)))
-    geoms = [g for g in range(run.model.ngeom) if _is_object(run.model, g)]
-    return float(run.model.geom_rbound[geoms].max())
-
-
-def _is_object(model: mujoco.MjModel, geom: int) -> bool:
-    return bool(model.body(int(model.geom_bodyid[geom])).name == names.OBJECT)
+    of_object = run.model.geom_bodyid == run.model.body(names.OBJECT).id
+    return float(run.model.geom_rbound[of_object].max())
 
 
 def _advice(run: FinishedRun) -> str:
@@ -501,19 +474,16 @@ def joint_states(result: GraspResult) -> JointStates:
     position servos from recorded targets, positions and these velocities, within the force limits;
     NaN of joints without a servo (soft fingers, prescribed joints) and of runs in other engines.
     """
+    velocity = np.full_like(result.joint_position, np.nan)
+    if len(result.time) > 1:
+        velocity = np.asarray(np.gradient(result.joint_position, result.time, axis=0))
     return JointStates(
         names=tuple(result.joint_names.tolist()),
         time=result.time,
         position=result.joint_position,
-        velocity=(velocity := _velocity(result)),
+        velocity=velocity,
         effort=_effort(result, velocity),
     )
-
-
-def _velocity(result: GraspResult) -> Array:
-    if len(result.time) < 2:
-        return np.full_like(result.joint_position, np.nan)
-    return np.asarray(np.gradient(result.joint_position, result.time, axis=0))
 
 
 def _effort(result: GraspResult, velocity: Array) -> Array:

@@ -14,7 +14,7 @@ from softgrasp._version import __version__
 from softgrasp.description.resolved import ResolvedScene, ResolvedValue
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import DescriptionError, ResultError, did_you_mean
-from softgrasp.evaluation.force_limits import ReachedForce
+from softgrasp.evaluation.diagnostics import ReachedForce
 from softgrasp.evaluation.outcome import GraspStatus
 from softgrasp.evaluation.put_down import PutDown
 from softgrasp.evaluation.quality_log import QualityLog
@@ -150,7 +150,11 @@ def document(result: GraspResult) -> dict[str, Any]:
         "hold": None if result.hold is None else _hold(result.hold),
         "put_down": result.put_down,
         "reached_forces": result.reached_forces or None,
-        "peak_forces": tuple(_peak(peak) for peak in result.peaks) or None,
+        "peak_forces": tuple(
+            peak.model_dump(mode="json", exclude_none=True) | {"resolved": peak.resolved}
+            for peak in result.peaks
+        )
+        or None,
         "warnings": result.warnings,
         "trajectory_sha256": result.trajectory_sha256,
     }
@@ -161,10 +165,6 @@ def document(result: GraspResult) -> dict[str, Any]:
 def _resolve(resolved: ResolvedScene) -> dict[str, Any]:
     values = [value.model_dump(mode="json", exclude_defaults=True) for value in resolved.values]
     return {"timestep_s": resolved.timestep, "values": values}
-
-
-def _peak(peak: PeakForce) -> dict[str, Any]:
-    return peak.model_dump(mode="json", exclude_none=True) | {"resolved": peak.resolved}
 
 
 def _hold(hold: HoldTest) -> dict[str, Any]:
@@ -192,25 +192,19 @@ def _from_document(document_data: dict[str, Any], arrays: dict[str, Any]) -> Gra
         simulated_time=document_data["simulated_time_s"],
         wall_time=document_data["wall_time_s"],
         contacts=tuple(_make(BodyContact, part) for part in document_data["contacts"]),
-        other_contacts=_contacts(document_data, "other_contacts"),
-        closing_contacts=_contacts(document_data, "closing_contacts"),
-        hand_contacts=_contacts(document_data, "hand_contacts"),
+        other_contacts=_each(OtherContact, document_data, "other_contacts"),
+        closing_contacts=_each(OtherContact, document_data, "closing_contacts"),
+        hand_contacts=_each(OtherContact, document_data, "hand_contacts"),
         events=tuple(_make(ContactEvent, part) for part in document_data["events"]),
         objects=tuple(_make(ObjectMotion, part) for part in document_data["objects"]),
         contact_model=_make(ContactModel, document_data["contact_model"]),
         hold=_make(HoldTest, document_data["hold"]) if "hold" in document_data else None,
         put_down=_make(PutDown, document_data["put_down"]) if "put_down" in document_data else None,
-        reached_forces=tuple(
-            _make(ReachedForce, part) for part in document_data.get("reached_forces", ())
-        ),
+        reached_forces=_each(ReachedForce, document_data, "reached_forces"),
         peaks=tuple(_peak_of(part) for part in document_data.get("peak_forces", ())),
-        soft_fingers=tuple(
-            _make(SoftFingerEnd, part) for part in document_data.get("soft_fingers", ())
-        ),
-        suction_events=tuple(
-            _make(SuctionEvent, part) for part in document_data.get("suction_events", ())
-        ),
-        phases=tuple(_make(PhaseSpan, part) for part in document_data.get("phases", ())),
+        soft_fingers=_each(SoftFingerEnd, document_data, "soft_fingers"),
+        suction_events=_each(SuctionEvent, document_data, "suction_events"),
+        phases=_each(PhaseSpan, document_data, "phases"),
         quality_log=QualityLog.of_arrays(arrays),
         warnings=tuple(document_data["warnings"]),
         advice=_advice(document_data["message"], status),
@@ -230,8 +224,8 @@ def _peak_of(value: dict[str, Any]) -> PeakForce:
     return _make(PeakForce, {key: part for key, part in value.items() if key != "resolved"})
 
 
-def _contacts(document_data: dict[str, Any], name: str) -> tuple[OtherContact, ...]:
-    return tuple(_make(OtherContact, part) for part in document_data.get(name, ()))
+def _each(model: type[T], document_data: dict[str, Any], name: str) -> tuple[T, ...]:
+    return tuple(_make(model, part) for part in document_data.get(name, ()))
 
 
 def _advice(message: str, status: GraspStatus) -> str:

@@ -6,10 +6,8 @@ from softgrasp._lazy import lazy_names
 
 NAMES = {
     "description.grasps": ("Grasp", "GraspSet"),
-    "exports.episodes": ("Episode", "episode_of"),
+    "exports.episodes": ("Episode", "episode_of", "write_lerobot", "write_minari"),
     "exports.grasps": ("grasp_set", "load_grasps", "save_grasps"),
-    "exports.lerobot": ("write_lerobot",),
-    "exports.minari": ("write_minari",),
     "exports.rerun": ("write_rerun",),
     "exports.usd": ("write_usd",),
 }

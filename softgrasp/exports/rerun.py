@@ -66,23 +66,7 @@ def _log_run(stream: rr.RecordingStream, result: GraspResult, fps: int) -> None:
     replay = ReplayedResult(result)
     stream.log("world", rr.ViewCoordinates.RIGHT_HAND_Z_UP, static=True)
     stream.log("outcome", rr.TextDocument(f"{result.outcome.name}: {result.message}"), static=True)
-    _log_shapes(stream, replay.model)
-    _log_motion(stream, replay, sample_times(result.time, fps))
-    index = rr.TimeColumn(TIMELINE, duration=result.time)
-    for body, forces in zip(result.contact_bodies.tolist(), result.normal_force.T, strict=True):
-        if forces.any():
-            columns = rr.Scalars.columns(scalars=forces)
-            stream.send_columns(f"normal_force/{body}", [index], columns)
-
-
-def _body(model: mujoco.MjModel, body: int) -> str:
-    return f"world/{model.body(body).name or body}"
-
-
-def _log_shapes(stream: rr.RecordingStream, model: mujoco.MjModel) -> None:
-    import rerun as rr
-
-    colors = geom_colors(model)
+    model, colors = replay.model, geom_colors(replay.model)
     for geom in find_covered_geoms(model).tolist():
         vertices, faces = triangles_of(model, geom)
         entity = f"{_body(model, int(model.geom_bodyid[geom]))}/geom{geom}"
@@ -93,6 +77,16 @@ def _log_shapes(stream: rr.RecordingStream, model: mujoco.MjModel) -> None:
             vertex_positions=vertices, triangle_indices=faces, albedo_factor=colors[geom]
         )
         stream.log(entity, mesh, static=True)
+    _log_motion(stream, replay, sample_times(result.time, fps))
+    index = rr.TimeColumn(TIMELINE, duration=result.time)
+    for body, forces in zip(result.contact_bodies.tolist(), result.normal_force.T, strict=True):
+        if forces.any():
+            columns = rr.Scalars.columns(scalars=forces)
+            stream.send_columns(f"normal_force/{body}", [index], columns)
+
+
+def _body(model: mujoco.MjModel, body: int) -> str:
+    return f"world/{model.body(body).name or body}"
 
 
 def _log_motion(stream: rr.RecordingStream, replay: ReplayedResult, times: Any) -> None:

@@ -23,7 +23,6 @@ from softgrasp.exports.episodes import FPS, sample_times
 from softgrasp.io.files import atomic_path
 from softgrasp.io.mjcf.model import triangles_of
 from softgrasp.mechanics.transforms import (
-    Array,
     position_of,
     quaternion_between,
     quaternion_of,
@@ -73,7 +72,10 @@ def write_usd(source: GraspScene | GraspResult, path: str | Path, fps: int = FPS
     else:
         replay, times = ReplayedResult(source), sample_times(source.time, fps)
         writer = _Writer(replay.model)
-        writer.set_span(times, fps)
+        writer.stage.SetTimeCodesPerSecond(1.0)  # a time code is a second
+        writer.stage.SetFramesPerSecond(fps)
+        writer.stage.SetStartTimeCode(float(times[0]))
+        writer.stage.SetEndTimeCode(float(times[-1]))
         for time in times.tolist():
             writer.pose(replay.pose(time), time)
     with atomic_path(path) as temporary:
@@ -107,13 +109,6 @@ class _Writer:
             self._add_geom(geom)
         for body in range(1, model.nbody):
             self._add_joint(body)
-
-    def set_span(self, times: Array, fps: int) -> None:
-        """Set the times of the motion: a time code is a second."""
-        self.stage.SetTimeCodesPerSecond(1.0)
-        self.stage.SetFramesPerSecond(fps)
-        self.stage.SetStartTimeCode(float(times[0]))
-        self.stage.SetEndTimeCode(float(times[-1]))
 
     def _set_gravity(self) -> None:
         from pxr import Gf, UsdPhysics

@@ -13,10 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from softgrasp.description.actuation import Actuator
-from softgrasp.grasp_synthesis.hand_model import (
-    ClosingHand,
-    Digit,
-)
+from softgrasp.grasp_synthesis.hand_model import ClosingHand, Digit
 from softgrasp.mechanics.transforms import Array
 
 FASTEST = {"rad": 1.5, "m": 0.05}

@@ -58,13 +58,11 @@ class Candidates:
 
     def of(self, chosen: Indices) -> Candidates:
         """Select some candidates."""
-        return Candidates(
-            self.rotation[chosen],
-            self.position[chosen],
-            self.targets[chosen],
-            self.contacts[chosen],
-            self.forces[chosen],
-        )
+        return Candidates(*(column[chosen] for column in vars(self).values()))
+
+    def placed(self, points: Array) -> Array:
+        """Transform points (s, p, 3) [m] from the hand's frame into the object's."""
+        return np.asarray(points @ self.rotation.transpose(0, 2, 1) + self.position[:, None])
 
     def __len__(self) -> int:
         """Return the number of candidates."""
@@ -148,7 +146,7 @@ class GraspEnergy:
         """
         postures = self.tree.postures(candidates.targets)
         local, _ = self.tree.point_positions(postures)
-        points = _to_object(candidates, local)
+        points = candidates.placed(local)
         distance, slope = self.surface.distance(points)
         gradient = np.zeros_like(points)
         depth = np.maximum(-distance, 0.0) / LENGTH
@@ -221,11 +219,7 @@ class GraspEnergy:
         gradient: Array,
         steps: int,
     ) -> tuple[Array, Array, Array]:
-        """Compute the energy of the unbalanced wrench, and add its gradient.
-
-        Returns:
-            Energies (s,), forces (s, k, 7) and norms of the unbalanced wrenches (s,).
-        """
+        """Return energies of the unbalanced wrench, forces and residuals; add the gradient."""
         at = _take(points, near)
         outward, bend = self.surface.normals(at)
         arms = (at - self.surface.center_of_mass) / self.surface.radius
@@ -272,16 +266,6 @@ class GraspEnergy:
         on_targets = self._sphere_tree.target_gradient(postures, centers, gradient)
         deepest = LENGTH * overlap.max(axis=1)
         return weight * np.square(overlap).sum(axis=1), deepest, on_targets
-
-    def count(self, candidates: Candidates) -> Array:
-        """Return the number of contact links of each candidate, (s,)."""
-        return np.asarray(candidates.contacts.sum(axis=1))
-
-
-def _to_object(candidates: Candidates, local: Array) -> Array:
-    """Transform points (s, p, 3) from the hand's frame into the object's."""
-    rotated = local @ candidates.rotation.transpose(0, 2, 1)
-    return np.asarray(rotated + candidates.position[:, None])
 
 
 def _take(values: Array, near: Indices) -> Array:

@@ -14,11 +14,7 @@ import numpy as np
 
 from softgrasp.grasp_synthesis.grasp_energy import Candidates, ContactLink, equal_forces
 from softgrasp.grasp_synthesis.kinematic_tree import KinematicTree
-from softgrasp.grasp_synthesis.object_surface import (
-    ObjectSurface,
-    SurfaceSamples,
-    antipodal_pairs,
-)
+from softgrasp.grasp_synthesis.object_surface import ObjectSurface, SurfaceSamples, antipodal_pairs
 from softgrasp.mechanics.transforms import Array
 
 FRICTION = 0.5
@@ -129,7 +125,7 @@ def _palm_poses(
     chosen = random.integers(len(points), size=count)
     approach = -normals[chosen] + np.tan(TILT) * random.normal(size=(count, 3)) / 2.0
     approach /= np.linalg.norm(approach, axis=1)[:, None]
-    narrow = _principal_axes(points)[0]
+    narrow = np.linalg.eigh(np.cov(points.T)).eigenvectors[:, 0]
     narrow = narrow + 0.2 * random.normal(size=(count, 3))
     drawn = random.normal(size=(count, 3))
     across = np.where(random.random(count)[:, None] < ALIGNED, narrow, drawn)
@@ -180,12 +176,6 @@ def _orient(hand: GraspingHand, approach: Array, across: Array) -> Array:
     opposition = hand.opposition
     local = np.stack([hand.approach, opposition, np.cross(hand.approach, opposition)], axis=1)
     return np.asarray(world @ local.T)
-
-
-def _principal_axes(points: Array) -> Array:
-    """Return the principal axes of points as rows, the narrowest first, (3, 3)."""
-    _, axes = np.linalg.eigh(np.cov(points.T))
-    return np.asarray(axes.T)
 
 
 def _height(points: Array, base: Array, approach: Array) -> Array:

@@ -21,9 +21,8 @@ from numpy.typing import NDArray
 
 from softgrasp.grasp_synthesis.closing_motion import closing_of, weights_of
 from softgrasp.grasp_synthesis.hand_model import ClosingHand, Indices, arrange, spread
-from softgrasp.grasp_synthesis.handedness import MirroredField, right_handed
 from softgrasp.grasp_synthesis.object_field import ObjectField, cube_rotations, distinct
-from softgrasp.grasp_synthesis.orientation import object_axis_of
+from softgrasp.grasp_synthesis.symmetry import MirroredField, object_axis_of, right_handed
 from softgrasp.mechanics.transforms import Array
 
 STEPS = 13
@@ -137,11 +136,7 @@ class ObjectSearch:
     """Search for poses of one object in the closing motion of a hand."""
 
     def __init__(
-        self,
-        hand: ClosingHand,
-        start: Sequence[float],
-        kind: str,
-        field: ObjectField,
+        self, hand: ClosingHand, start: Sequence[float], kind: str, field: ObjectField
     ) -> None:
         """Sample the closing motion.
 
@@ -219,11 +214,9 @@ class ObjectSearch:
             upright: Unit vector against gravity for an object that has to stand, (3,); None for
                 any orientation.
         """
-        field = self.field
         if upright is not None:
-            return distinct(field, self._standing(upright))
-        orientation = self.axes @ cube_rotations() @ field.axes.T
-        return distinct(field, orientation)
+            return distinct(self.field, self._standing(upright))
+        return distinct(self.field, self.axes @ cube_rotations() @ self.field.axes.T)
 
     def _standing(self, upright: Array) -> Array:
         """Return orientations whose z axis points up, at multiples of 45° to the hand."""
@@ -255,12 +248,7 @@ class ObjectSearch:
         return grid @ self.axes.T, shape, cell
 
     def _clear(self, positions: Array, rotation: Array) -> tuple[Array, Flags]:
-        """Return gaps from fixed parts (m,) [m], and whether the open hand is clear of the object.
-
-        Args:
-            positions: Positions, (m, 3) [m].
-            rotation: Orientation, (3, 3).
-        """
+        """Return gaps from fixed parts (m,) [m], and whether the open hand is clear of it, (m,)."""
         gap = self._gaps(self._still, positions, rotation)
         clear = gap >= CLEARANCE
         for bodies in self._digits:
@@ -289,16 +277,7 @@ class ObjectSearch:
     def _first_contacts(
         self, poses: Poses, rotations: Array, bodies: Sequence[str], frames: Array
     ) -> tuple[Indices, Indices, Array]:
-        """Return step and link of the first contact of a finger, and its fraction, (m,) each.
-
-        Args:
-            poses: Poses of the object.
-            rotations: Orientations, (o, 3, 3).
-            bodies: Links of the finger.
-            frames: Their frames, (b, s, 4, 4).
-
-        The step is s where the finger does not touch.
-        """
+        """Return step (s without one), link and fraction of a finger's first contact, (m,) each."""
         steps = frames.shape[1]
         smallest = np.full((len(bodies), steps, len(poses.orientation)), np.inf)
         for index in np.unique(poses.orientation):
@@ -328,13 +307,7 @@ class ObjectSearch:
         return step, link, np.where(met, np.maximum(at - 1 + part, 0.0), steps)
 
     def _contacts(self, poses: Poses, rotations: Array, *, wrapped: bool) -> Contacts:
-        """Determine the contacts of all fingers and of the palm.
-
-        Args:
-            poses: Poses of the object.
-            rotations: Orientations, (o, 3, 3).
-            wrapped: Close outer links further after the first contact of a finger.
-        """
+        """Determine the contacts of palm and fingers, outer links closed further if wrapped."""
         columns: list[Column] = []
         met = []
         for number, bodies in enumerate(self._digits):
@@ -401,11 +374,7 @@ class ObjectSearch:
     def _further(
         self, poses: Poses, rows: Indices, rotations: Array, number: int, at: int, first: int
     ) -> list[tuple[Indices, dict[str, Array]]]:
-        """Close the links beyond the first one that touches until they touch.
-
-        Returns:
-            Groups of the rows with the frames of the finger's links.
-        """
+        """Close links beyond the first that touches until they touch; return rows with frames."""
         bodies = self._digits[number]
         frames = self._wrapping(number, at, bodies[first])
         outer = bodies[first + 1 :]
@@ -581,10 +550,8 @@ class ObjectSearch:
         poses, scores = self._coarse(positions, shape, rotations)
         chosen: list[tuple[int, Array]] = []
         for index in np.argsort(-scores.round(RESOLUTION), kind="stable").tolist():
-            orientation, center = (
-                poses.orientation[index],
-                self._centroid(poses, scores, index, cell),
-            )
+            orientation = poses.orientation[index]
+            center = self._centroid(poses, scores, index, cell)
             if all(
                 poses.orientation[other] != orientation or np.linalg.norm(center - c) > APART
                 for other, c in chosen

@@ -153,7 +153,7 @@ class ObjectSurface:
         """
         cell, fraction, outside = self._located(points)
         values = self.normal_grid[tuple((cell[..., None, :] + CORNERS).transpose(3, 0, 1, 2))]
-        weights = _weights(fraction)
+        weights = np.where(CORNERS == 1, fraction[..., None, :], 1.0 - fraction[..., None, :])
         normals = (values * weights.prod(axis=-1)[..., None]).sum(axis=-2)
         slopes = np.einsum("anci,ancj->anij", values, _slopes(weights)) / self.cell
         slopes = np.where(outside[..., None, :] != 0.0, 0.0, slopes)
@@ -166,11 +166,6 @@ class ObjectSurface:
         clipped = np.clip(relative, 0.0, limits)
         cell = np.minimum(clipped.astype(np.int64), (limits - 1).astype(np.int64))
         return cell, clipped - cell, (relative - clipped) * self.cell
-
-
-def _weights(fraction: Array) -> Array:
-    """Return the weights of the corners of a cell by axis, (…, 8, 3)."""
-    return np.where(CORNERS == 1, fraction[..., None, :], 1.0 - fraction[..., None, :])
 
 
 def _slopes(weights: Array) -> Array:
@@ -233,8 +228,7 @@ def signed_distance(parts: Sequence[ConvexPart], points: Array, exact: float) ->
     near = np.flatnonzero(distance <= exact)
     nearest = np.array(tree.query(points[near], k=NEAREST)[1], dtype=np.int64)
     distance[near] = np.min(
-        [triangle_distance(points[near], corners[triangle[column]]) for column in nearest.T],
-        axis=0,
+        [triangle_distance(points[near], corners[triangle[column]]) for column in nearest.T], axis=0
     )
     depth = depth_in(parts, points)
     return np.where(depth > 0.0, -depth, distance)
@@ -281,20 +275,16 @@ def sample(
 
 def triangle_distance(points: Array, corners: Array) -> Array:
     """Compute the distances of points (n, 3) to one triangle each, corners (n, 3, 3), (n,) [m]."""
-    best = np.full(len(points), np.inf)
+    normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    normal /= np.maximum(np.linalg.norm(normal, axis=1), 1e-18)[:, None]
+    best, inside = np.full(len(points), np.inf), np.ones(len(points), dtype=bool)
     for index in range(3):
         start, end = corners[:, index], corners[:, (index + 1) % 3]
         edge, away = end - start, points - start
         length = np.maximum(np.einsum("ni,ni->n", edge, edge), 1e-18)
         along = np.clip(np.einsum("ni,ni->n", away, edge) / length, 0.0, 1.0)
         best = np.minimum(best, np.linalg.norm(away - along[:, None] * edge, axis=1))
-    normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    normal /= np.maximum(np.linalg.norm(normal, axis=1), 1e-18)[:, None]
-    inside = np.ones(len(points), dtype=bool)
-    for index in range(3):
-        start, end = corners[:, index], corners[:, (index + 1) % 3]
-        side = np.einsum("ni,ni->n", np.cross(end - start, points - start), normal)
-        inside &= side >= 0.0
+        inside &= np.einsum("ni,ni->n", np.cross(edge, away), normal) >= 0.0
     height = np.abs(np.einsum("ni,ni->n", points - corners[:, 0], normal))
     return np.where(inside, height, best)
 

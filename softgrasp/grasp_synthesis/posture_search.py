@@ -164,14 +164,12 @@ class PostureSearch:
         """
         start = seed_candidates(self.hand, self.coarse.surface, random, seeds, tips_only)
         start = self._usable_seeds(start, random, tips_only)
-        batches = [start.of(np.arange(at, min(at + BATCH, len(start)))) for at in
-                   range(0, len(start), BATCH)]  # fmt: skip
-        last = replace(self.energy, weights=LAST)
-        descended_batches = []
-        for batch in batches:
-            descended = self.descend(self.coarse, batch, STEPS)
-            descended_batches.append(self.descend(last, descended, LAST_STEPS, first=0.3))
-        fitted = [self.fit(*pose) for batch in descended_batches for pose in _poses(batch)]
+        last, descended = replace(self.energy, weights=LAST), []
+        for at in range(0, len(start), BATCH):
+            batch = start.of(np.arange(at, min(at + BATCH, len(start))))
+            batch = self.descend(self.coarse, batch, STEPS)
+            descended.append(self.descend(last, batch, LAST_STEPS, first=0.3))
+        fitted = [self.fit(*pose) for batch in descended for pose in _poses(batch)]
         postures = self._graded([item for item in fitted if len(item.points) > 1])
         return sorted(postures, key=lambda one: -one.score)
 
@@ -279,12 +277,7 @@ class PostureSearch:
         return graded
 
     def _resistance(self, exact: ExactPosture) -> tuple[float, float, Array]:
-        """Compute the smallest wrench that the contacts resist, and their balanced forces.
-
-        Returns:
-            Smallest wrench that they resist [–], their unbalanced wrench [–], and the balanced
-            forces on the object, of sum 1, (n, 3) [–], object's frame.
-        """
+        """Return smallest resisted and unbalanced wrench, balanced forces (n, 3) on the object."""
         surface = self.energy.surface
         edges = cone_edges(exact.normals[None], self.energy.friction)
         arms = (exact.points[None] - surface.center_of_mass) / surface.radius
@@ -300,10 +293,6 @@ class PostureSearch:
         """Return the targets with which the servos press with balanced forces, (nu,).
 
         At rest the torques of the servos balance the contact forces, k·Δu = Jᵀ·f.
-
-        Args:
-            exact: The posture.
-            forces: Forces on the object, of sum 1, (n, 3) [–], object's frame.
         """
         low, high = self.hand.tree.limits.T
         pressing = self.grip * forces @ exact.pose[:3, :3].T
@@ -328,15 +317,8 @@ class PostureSearch:
         """Open the hand until the fingers clear the object.
 
         Contact points move along their normals, or where that does not clear them, the hand opens
-        against its closing motion.
-
-        Args:
-            candidates: The grasps.
-            along: Changes of the targets along the normals, (s, nu) [unit/m].
-
-        Returns:
-            Start targets (s, nu), closing rates through the grasp (s, nu), and whether the opened
-            hand is clear of the object (s,).
+        against its closing motion. Returns start targets (s, nu), closing rates through the grasp
+        (s, nu), and whether the opened hand is clear of the object (s,).
         """
         low, high = self.hand.tree.limits.T
         rates = self.hand.rates
@@ -375,8 +357,7 @@ class PostureSearch:
     def _placed(self, candidates: Candidates, targets: Array) -> Array:
         """Place the surface points for other targets in the object's frame, (s, p, 3) [m]."""
         local, _ = self.hand.tree.point_positions(self.hand.tree.postures(targets))
-        rotated = local @ candidates.rotation.transpose(0, 2, 1)
-        return np.asarray(rotated + candidates.position[:, None])
+        return candidates.placed(local)
 
     def _blocked(self, candidates: Candidates, start: Array) -> NDArray[np.bool_]:
         """Return whether the object is in the way of the open hand's approach, (s,)."""
@@ -398,10 +379,7 @@ class PostureSearch:
     def _height(
         self, candidates: Candidates, targets: Array, approach: float = RETREAT[-1]
     ) -> Array:
-        """Compute the smallest height of the hand above the table along its approach, (s,) [m].
-
-        Along the straight approach heights change linearly, so its two ends suffice.
-        """
+        """Compute the least height above the table at both ends of the approach, (s,) [m]."""
         plane = self.energy.plane
         assert plane is not None
         height = (self._placed(candidates, targets) @ plane[:3] - plane[3]).min(axis=1)

@@ -8,7 +8,7 @@ the same hand has the same grasps.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
@@ -19,8 +19,6 @@ import numpy as np
 
 from softgrasp.grasp_synthesis.closing_motion import Closing, closing_of, rates_of, weights_of
 from softgrasp.grasp_synthesis.hand_model import ClosingHand, Indices, SurfacePoints, thin_surfaces
-from softgrasp.grasp_synthesis.handedness import RightHand, right_handed
-from softgrasp.grasp_synthesis.orientation import ObjectAxis, object_axis_of, up_directions
 from softgrasp.grasp_synthesis.scoring import (
     ENCLOSED,
     MAX_DISTANCE,
@@ -39,7 +37,16 @@ from softgrasp.grasp_synthesis.sweep import (
     SweepCache,
     arrivals_of,
 )
-from softgrasp.grasp_synthesis.symmetry import Symmetry, symmetrize, symmetry_of
+from softgrasp.grasp_synthesis.symmetry import (
+    ObjectAxis,
+    RightHand,
+    Symmetry,
+    object_axis_of,
+    right_handed,
+    symmetrize,
+    symmetry_of,
+    up_directions,
+)
 from softgrasp.mechanics.transforms import Array, triple
 
 MAX_SINK, SINK_RATIO = 1e-4, 0.7
@@ -306,11 +313,7 @@ class Search:
         return best
 
     def _best_posture(self, radius: float) -> tuple[Candidate, Candidate]:
-        """Find the best position over the postures of actuators that do not close the hand.
-
-        Returns:
-            The refined candidate and the grid candidate that it started from.
-        """
+        """Find the best position over all postures: refined, and that of the grid it is from."""
         free = self.closing.free
         cache = self._caches.setdefault(radius, ProximityCache(self._grid, MAX_DISTANCE * radius))
         if self._all_postures:
@@ -342,20 +345,14 @@ class Search:
 
     @cached_property
     def _postures(self) -> list[Closing]:
-        """Closing motions with the possible positions of fixed actuators."""
-        return list(self._choices())
-
-    def _choices(self) -> Iterator[Closing]:
-        """Yield all combinations of actuator positions, or single changes if too many."""
+        """Closing motions with all positions of fixed actuators, or single changes if too many."""
         free, start = self.closing.free, self.closing.start
         if self._all_postures:
-            for positions in product(*(joint.positions for joint in free)):
-                yield self.closing.with_positions(tuple(zip(free, positions, strict=True)), start)
-            return
-        yield self.closing.with_positions((), start)
-        for joint in free:
-            for position in joint.positions:
-                yield self.closing.with_positions(((joint, position),), start)
+            combinations = product(*(joint.positions for joint in free))
+            changes = [tuple(zip(free, positions, strict=True)) for positions in combinations]
+        else:
+            changes = [(), *(((joint, one),) for joint in free for one in joint.positions)]
+        return [self.closing.with_positions(change, start) for change in changes]
 
     def _first(self, choice: Closing, cache: ProximityCache, radius: float) -> PostureScore:
         """Score the grid positions in one posture with one sphere and keep the best ones."""
@@ -428,14 +425,10 @@ class Search:
 
     def _scores(self, at: Candidate, balls: Array) -> tuple[Array, Array]:
         """Score positions at the fine steps of the motion; return scores and enclosures, (m,)."""
-        proximity = at.sweep.proximity(balls, MAX_DISTANCE * at.radius, precise=True)
-        clearance = at.sweep.away(balls)
-        scores, enclosures = scores_of_positions(
-            at.sweep, proximity, clearance, self.target, at.radius
-        )
-        return np.where(
-            clear_positions(at.sweep, proximity, clearance, at.radius), scores, -np.inf
-        ), enclosures
+        near = at.sweep.proximity(balls, MAX_DISTANCE * at.radius, precise=True)
+        seen = (at.sweep, near, at.sweep.away(balls))
+        scores, enclosures = scores_of_positions(*seen, self.target, at.radius)
+        return np.where(clear_positions(*seen, at.radius), scores, -np.inf), enclosures
 
     def _refined(
         self, best: Candidate, steps: Sequence[float], moves: Array = NEIGHBORS

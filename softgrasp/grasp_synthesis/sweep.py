@@ -229,12 +229,9 @@ class Sweep:
             proximity: Distances of the ball centres.
             radius: Radius of all balls [m].
         """
-        contacts_by_finger = [
-            self._meet_one(finger, proximity, radius) for finger in range(len(self.paths))
-        ]
-        return BallContacts(
-            *(np.stack(column, axis=1) for column in zip(*contacts_by_finger, strict=True))
-        )
+        fingers = [self._meet_one(k, proximity, radius) for k in range(len(self.paths))]
+        columns = zip(*fingers, strict=True)
+        return BallContacts._make(np.stack(column, axis=1) for column in columns)
 
     def _meet_one(self, finger: int, proximity: Proximity, radius: float) -> tuple[Any, ...]:
         """Compute the columns of ``BallContacts`` for one finger."""
@@ -244,13 +241,9 @@ class Sweep:
         link, point = proximity.link[finger, at, rows], proximity.point[finger, at, rows]
         touching = path.touching(at, link, point)
         if proximity.precise:
-            touching_rows = np.flatnonzero(met)
-            touching[touching_rows] = path.weighed(
-                proximity.positions[touching_rows],
-                at[touching_rows],
-                link[touching_rows],
-                point[touching_rows],
-            )
+            hit = np.flatnonzero(met)
+            centers = proximity.positions[hit]
+            touching[hit] = path.weighed(centers, at[hit], link[hit], point[hit])
         offsets = proximity.positions - touching
         before = apart[np.maximum(at - 1, 0), rows]
         fraction = np.where(met, self._between(at, before, apart[at, rows], radius), 1.0)
@@ -291,9 +284,8 @@ class Sweep:
             closer = distances < min_distances
             min_distances[closer] = distances[closer]
             directions[closer] = balls[closer] - cloud[point[closer]]
-        return min_distances, directions / np.maximum(np.linalg.norm(directions, axis=1), 1e-12)[
-            :, None
-        ]
+        norms = np.maximum(np.linalg.norm(directions, axis=1), 1e-12)
+        return min_distances, directions / norms[:, None]
 
 
 def join(
@@ -431,8 +423,6 @@ class ProximityCache:
                 self._away[id(cloud)] = distances, self.positions - cloud[point]
             distances, displacements = self._away[id(cloud)]
             closer = distances[chosen] < smallest
-            smallest[closer], directions[closer] = (
-                distances[chosen[closer]],
-                displacements[chosen[closer]],
-            )
+            smallest[closer] = distances[chosen[closer]]
+            directions[closer] = displacements[chosen[closer]]
         return smallest, directions / np.maximum(np.linalg.norm(directions, axis=1), 1e-12)[:, None]

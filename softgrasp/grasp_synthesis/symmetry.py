@@ -1,6 +1,13 @@
-"""Symmetry of a closing hand: rotations and reflections that map its fingers onto each other.
+"""Symmetry, orientation and handedness of a closing hand.
 
-A position that the symmetry leaves fixed is reached by symmetric fingers at the same time.
+Rotations and reflections of a ``Symmetry`` map the fingers onto each other; a position that it
+leaves fixed is reached by symmetric fingers at the same time. ``object_axis_of`` and
+``up_directions`` orient elongated objects in a hand, and the hand against gravity.
+
+Left and right hands have mirrored grasps. The searches depend on the axes of the grid, on the order
+of fingers and on that of surface points. ``right_handed`` reflects left hands and sorts both by
+positions, so that mirror images of a hand are searched alike whatever the order of their files is;
+the result is reflected back.
 """
 
 from __future__ import annotations
@@ -8,14 +15,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from softgrasp.grasp_synthesis.hand_model import arrange, nearest
+from softgrasp.description.actuation import Actuator
+from softgrasp.grasp_synthesis.closing_motion import PARALLEL, Closing, closing_of, tips_of
+from softgrasp.grasp_synthesis.hand_model import ClosingHand, Digit, Indices, arrange, nearest
+from softgrasp.grasp_synthesis.object_field import ObjectField
 from softgrasp.grasp_synthesis.scoring import DIRECTIONS
 from softgrasp.grasp_synthesis.sweep import BallContacts, FingerPath, Sweep
-from softgrasp.mechanics.transforms import Array
+from softgrasp.mechanics.transforms import Array, triple
 
 TOLERANCE = 5e-4
 """Largest distance of a fingertip from its image on its path [m]."""
@@ -201,3 +212,287 @@ def _axes(paths: Sequence[FingerPath], middle: Array) -> Array:
         return np.eye(3)
     x, z = open_ / np.linalg.norm(open_), across / np.linalg.norm(across)
     return np.stack([x, np.cross(z, x), z], axis=1)
+
+
+AXIS_FRACTION = 0.6
+"""Smallest fraction of the bending axes along one direction for that to be the common axis [–]."""
+ALIGNED = 0.94
+"""Cosine of 20°, below which two directions are taken as one [–]."""
+PERPENDICULAR = 1e-3
+"""Cosine below which two directions are perpendicular [–]."""
+INITIAL_FRACTION = 0.05
+"""Fraction of the closing motion that gives the initial direction of the fingertips [–]."""
+
+
+class ObjectAxis(NamedTuple):
+    """Axis along which elongated objects lie in a hand."""
+
+    axis: tuple[float, float, float]
+    """Unit vector along the object, hand frame."""
+    around: bool
+    """Whether the fingers are arranged around the axis instead of bending about it."""
+
+    def along(self, direction: Array) -> ObjectAxis:
+        """Replace the axis by a direction within 20° of it; keep it otherwise.
+
+        Args:
+            direction: Axis projected onto the symmetry of the hand, (3,).
+        """
+        return self._replace(axis=_unit(direction)) if direction @ self.axis > ALIGNED else self
+
+
+def object_axis_of(hand: ClosingHand, closing: Closing, posture: Array) -> ObjectAxis:
+    """Determine the axis of an elongated object between the fingers.
+
+    Fingers that bend about one common axis hold the object along that axis; fingers around the palm
+    hold it along the palm normal; sliding jaws hold it across both the palm normal and their
+    travel.
+
+    Args:
+        hand: The hand.
+        closing: Its closing motion.
+        posture: Targets at which the fingers touch, (nd,).
+    """
+    axes = np.concatenate([np.zeros((0, 3)), *hinge_axes(hand, closing, posture)])
+    frames = hand.frames(posture[None])
+    tips = tips_of(hand, frames)[:, 0]
+    out = tips.mean(axis=0) - hand.middle
+    if not len(axes):
+        if len(tips) < 2:
+            return ObjectAxis((0.0, 0.0, 1.0), around=False)
+        ends = hand.frames(np.array([closing.start, closing.end]))
+        line = np.linalg.svd(np.diff(tips_of(hand, ends), axis=1)[:, 0])[2][0]
+        jaw = frames[hand.digits[0].bodies[0]][0, :3, :3]
+        return ObjectAxis(_unit(np.cross(line, _along_jaws(out, line, jaw))), around=False)
+    eigenvalues, eigenvectors = np.linalg.eigh(axes.T @ axes / len(axes))
+    if eigenvalues[-1] < AXIS_FRACTION:
+        return ObjectAxis(_unit(out), around=True)
+    along = eigenvectors[:, -1]
+    return ObjectAxis(_unit(along * np.sign(along[np.argmax(np.abs(along))])), around=False)
+
+
+def up_directions(hand: ClosingHand, closing: Closing) -> list[Array]:
+    """Return candidate unit vectors against gravity in the hand frame.
+
+    With the first one elongated objects are upright, or the hand reaches down where its fingers are
+    arranged around them; with the second one, where there is one, the palm faces down.
+
+    Args:
+        hand: The hand.
+        closing: Its closing motion.
+    """
+    object_axis = object_axis_of(hand, closing, closing.start)
+    axis = np.array(object_axis.axis)
+    if object_axis.around:
+        return [-axis]
+    candidates = [axis if axis[2] >= 0.0 else -axis]
+    rest = np.where(closing.start == closing.end, closing.start, hand.rest)
+    frames = hand.frames(np.array([rest, rest + INITIAL_FRACTION * (closing.end - rest)]))
+    before, after = tips_of(hand, frames).swapaxes(0, 1)
+    bends = [
+        bool((np.abs(axes @ axis) >= PARALLEL).any())
+        for axes in hinge_axes(hand, closing, closing.start)
+    ]
+    inwards = (after - before)[bends].sum(axis=0)
+    inwards -= axis * (inwards @ axis)
+    if np.linalg.norm(inwards) > 0.0:
+        candidates.append(_snap(-np.array(_unit(inwards))))
+    return candidates
+
+
+def _along_jaws(out: Array, line: Array, jaw: Array) -> Array:
+    """Return the axis of sliding jaws ``jaw`` (3, 3) across their travel ``line``, if near.
+
+    The middle of a palm that is not symmetric is beside it.
+    """
+    across = out - line * (out @ line)
+    axes = [axis * np.sign(axis @ across) for axis in jaw.T if abs(axis @ line) < PERPENDICULAR]
+    best = max(axes, key=lambda axis: float(axis @ across), default=across)
+    return best if best @ across > ALIGNED * np.linalg.norm(across) else across
+
+
+def _snap(direction: Array) -> Array:
+    """Return the axis of the hand frame within 20° of a unit vector, or the vector itself."""
+    nearest = int(np.argmax(np.abs(direction)))
+    if abs(direction[nearest]) < ALIGNED:
+        return direction
+    return np.asarray(np.eye(3)[nearest] * np.sign(direction[nearest]))
+
+
+def hinge_axes(hand: ClosingHand, closing: Closing, posture: Array) -> list[Array]:
+    """Compute the axes of the hinges that close each finger, (n, 3) each.
+
+    Args:
+        hand: The hand.
+        closing: Its closing motion.
+        posture: Targets of the posture, (nd,).
+    """
+    frames = hand.frames(posture[None])
+    moving = np.flatnonzero(closing.start != closing.end)
+    return [
+        np.array([
+            frames[joint.body][0, :3, :3] @ joint.axis
+            for joint in digit.joints
+            if joint.actuator in moving and joint.axis.any()
+        ]).reshape(-1, 3)
+        for digit in hand.digits
+    ]  # fmt: skip
+
+
+def _unit(direction: Array) -> tuple[float, float, float]:
+    """Normalize a vector; z for a zero vector."""
+    length = float(np.linalg.norm(direction))
+    return triple(direction / length) if length > 1e-9 else (0.0, 0.0, 1.0)
+
+
+CHIRAL = 0.02
+"""Skewness of the positions of fingertips about the palm above which a hand has a side [–]."""
+PATH = np.linspace(0.0, 1.0, 5)
+"""Fractions of the closing motion at which they are compared [–]."""
+SORTED_ALONG = np.array([0.836, 0.479, 0.268])
+"""Direction along which fingers and surface points are sorted, in no symmetry plane [–]."""
+
+
+class Reflection(NamedTuple):
+    """Reflection in a plane, or the identity; it is its own inverse."""
+
+    matrix: Array
+    """Homogeneous transform, (4, 4)."""
+
+    @property
+    def linear(self) -> Array:
+        """Return the part for vectors, (3, 3)."""
+        return np.asarray(self.matrix[:3, :3])
+
+    @property
+    def is_identity(self) -> bool:
+        """Return whether it changes nothing."""
+        return bool(np.trace(self.matrix) > 3.5)
+
+    def point(self, point: Array) -> Array:
+        """Reflect positions, (…, 3) [m]."""
+        return np.asarray(point @ self.linear.T + self.matrix[:3, 3])
+
+    def vector(self, vector: Array) -> Array:
+        """Reflect vectors, (…, 3)."""
+        return np.asarray(vector @ self.linear.T)
+
+    def axial(self, vector: Array) -> Array:
+        """Reflect axes of rotation, (…, 3)."""
+        return self.vector(vector) * (1.0 if self.is_identity else -1.0)
+
+
+IDENTITY = Reflection(np.eye(4))
+
+
+def in_plane(normal: Array, point: Array) -> Reflection:
+    """Make the reflection in the plane through a point (3,) [m] with a unit normal (3,)."""
+    matrix = np.eye(4)
+    matrix[:3, :3] -= 2.0 * np.outer(normal, normal)
+    matrix[:3, 3] = 2.0 * (normal @ point) * normal
+    return Reflection(matrix)
+
+
+class RightHand:
+    """A hand, reflected where it is a left one, with sorted fingers and surface points."""
+
+    def __init__(self, hand: ClosingHand, reflection: Reflection) -> None:
+        """Reflect and sort.
+
+        Args:
+            hand: The hand.
+            reflection: That of ``reflection_of``.
+        """
+        self._hand, self.reflection = hand, reflection
+        self.actuators: Sequence[Actuator] = hand.actuators
+        self.rest: Sequence[float] = hand.rest
+        self.up = None if hand.up is None else reflection.vector(hand.up)
+        self.middle = reflection.point(hand.middle)
+        palm = reflection.point(hand.palm)
+        self.palm = palm[_order(palm)]
+        begin = self.frames(np.array([hand.rest]))
+        self.skins = {
+            body: self._sorted(reflection.vector(points), begin[body])
+            for body, points in hand.skins.items()
+        }
+        digits = [self._reflected(digit) for digit in hand.digits]
+        tips = [arrange(d.tip[None], begin[d.tip_body])[0, 0] for d in digits]
+        self.digits = [digits[index] for index in _order(np.array(tips).reshape(-1, 3))]
+
+    def frames(self, targets: Array) -> dict[str, Array]:
+        """Compute the frames of the links for s postures, (s, 4, 4) each.
+
+        Args:
+            targets: Actuator targets, (s, nd).
+        """
+        frames = self._hand.frames(targets)
+        if self.reflection.is_identity:
+            return dict(frames)
+        within = np.eye(4)
+        within[:3, :3] = self.reflection.linear
+        return {body: self.reflection.matrix @ frame @ within for body, frame in frames.items()}
+
+    @staticmethod
+    def _sorted(points: Array, frame: Array) -> Array:
+        return np.asarray(points[_order(arrange(points, frame)[0])])
+
+    def _reflected(self, digit: Digit) -> Digit:
+        """Reflect joints, tip and centres of mass of a finger."""
+        flip = self.reflection
+        return digit._replace(
+            joints=tuple(j._replace(axis=flip.axial(j.axis)) for j in digit.joints),
+            tip=flip.vector(digit.tip),
+            weights=tuple((body, mass, flip.vector(c)) for body, mass, c in digit.weights),
+        )
+
+
+class MirroredField(ObjectField):
+    """Signed distances from the mirror image of an object in a plane of its principal axes."""
+
+    def __init__(self, field: ObjectField) -> None:
+        """Choose the plane in which the object differs least from its image."""
+        self.__dict__.update(field.__dict__)
+        self._field = field
+        planes = [in_plane(axis, np.zeros(3)).linear for axis in field.axes.T]
+        missed = [np.abs(field.distances(field.samples @ plane)).max() for plane in planes]
+        self.plane = planes[int(np.argmin(np.round(missed, 5)))]
+        """Reflection in that plane, (3, 3)."""
+        self.samples = field.samples @ self.plane
+
+    def distances(self, points: Array) -> Array:
+        """Compute signed distances of points (…, 3) [m] in the object's frame, negative inside."""
+        return self._field.distances(points @ self.plane)
+
+    def normals(self, points: Array) -> Array:
+        """Compute unit vectors into the object at points (n, 3) [m] near its surface, (n, 3)."""
+        return np.asarray(self._field.normals(points @ self.plane) @ self.plane)
+
+
+def right_handed(hand: ClosingHand) -> RightHand:
+    """Return the right-handed form of a hand."""
+    return hand if isinstance(hand, RightHand) else RightHand(hand, reflection_of(hand))
+
+
+def reflection_of(hand: ClosingHand) -> Reflection:
+    """Return the reflection that makes a left hand a right one; the identity for other hands.
+
+    The plane is one of the hand frame, as files of left and right hands are mirrored in such a one:
+    that about whose normal fingers bend. Hands whose fingertips lie mainly on its positive side are
+    right ones.
+    """
+    closing = closing_of(hand)
+    postures = closing.start + PATH[:, None] * (closing.end - closing.start)
+    axes = hinge_axes(hand, closing, postures[len(PATH) // 2])
+    hinges = np.concatenate([np.zeros((1, 3)), *axes])
+    if not hinges.any():
+        return IDENTITY
+    normal = np.eye(3)[int(np.argmax(np.round((hinges**2).sum(axis=0), 5)))]
+    position = (tips_of(hand, hand.frames(postures)) - hand.middle) @ normal
+    if (position**3).mean() >= -CHIRAL * (position**2).mean() ** 1.5:
+        return IDENTITY
+    return in_plane(normal, np.zeros(3))
+
+
+def _order(points: Array) -> Indices:
+    """Return the order of points (n, 3) along ``SORTED_ALONG``, (n,)."""
+    return np.argsort(points @ SORTED_ALONG, kind="stable")

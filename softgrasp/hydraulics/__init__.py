@@ -5,7 +5,7 @@ from __future__ import annotations
 from softgrasp.plugin_api import lazy_names
 
 NAMES = {
-    "hydraulics.arm": ("ArmChain",),
+    "hydraulics.arm": ("ArmChain", "arm_spec"),
     "hydraulics.calibration": (
         "ArmCalibrationProblem", "ArmCalibrationResult", "ArmMotion", "recorded_motion",
     ),
@@ -13,12 +13,8 @@ NAMES = {
     "hydraulics.drive": ("drive_model", "DriveModel", "pressure_of_torque"),
     "hydraulics.files": ("load_hydraulic_arm", "load_torques", "save_hydraulic_arm"),
     "hydraulics.integrators": (
-        "CoupledStepper", "drive_pressures",
-        "DriveStepper", "PressureRecording",
-    ),
-    "hydraulics.model": ("arm_spec",),
-    "hydraulics.recording": (
-        "settling_times", "TipRecording", "TorqueTable",
+        "CoupledStepper", "drive_pressures", "DriveStepper", "PressureRecording", "settling_times",
+        "TipRecording", "TorqueTable",
     ),
     "hydraulics.report": ("write_arm_report",),
     "hydraulics.run": ("ArmRun", "run_arm"),

@@ -1,4 +1,5 @@
 from softgrasp.hydraulics.arm import ArmChain as ArmChain
+from softgrasp.hydraulics.arm import arm_spec as arm_spec
 from softgrasp.hydraulics.calibration import ArmCalibrationProblem as ArmCalibrationProblem
 from softgrasp.hydraulics.calibration import ArmCalibrationResult as ArmCalibrationResult
 from softgrasp.hydraulics.calibration import ArmMotion as ArmMotion
@@ -14,11 +15,10 @@ from softgrasp.hydraulics.files import save_hydraulic_arm as save_hydraulic_arm
 from softgrasp.hydraulics.integrators import CoupledStepper as CoupledStepper
 from softgrasp.hydraulics.integrators import DriveStepper as DriveStepper
 from softgrasp.hydraulics.integrators import PressureRecording as PressureRecording
+from softgrasp.hydraulics.integrators import TipRecording as TipRecording
+from softgrasp.hydraulics.integrators import TorqueTable as TorqueTable
 from softgrasp.hydraulics.integrators import drive_pressures as drive_pressures
-from softgrasp.hydraulics.model import arm_spec as arm_spec
-from softgrasp.hydraulics.recording import TipRecording as TipRecording
-from softgrasp.hydraulics.recording import TorqueTable as TorqueTable
-from softgrasp.hydraulics.recording import settling_times as settling_times
+from softgrasp.hydraulics.integrators import settling_times as settling_times
 from softgrasp.hydraulics.report import write_arm_report as write_arm_report
 from softgrasp.hydraulics.run import ArmRun as ArmRun
 from softgrasp.hydraulics.run import run_arm as run_arm

@@ -1,5 +1,9 @@
 """Water-hydraulic arm as a chain of rigid cells in MuJoCo: rest, motion and stable time steps.
 
+Every cell of a section has a slide, a twist and two bends in its middle, and a chamber is one fixed
+tendon along all cells of its section, with the coefficients 1, −r cos α and −r sin α of l, u and v;
+its control is the pressure (Chen et al. 2022).
+
 With the drives of the chambers coupled to the arm, every step first takes from ``CoupledStepper``
 the pressures, which fall with the volume that the arm opens. MuJoCo takes that fall as a damper of
 the chamber's tendon with the velocities at the end of the step (``implicitfast``), so the step is
@@ -11,7 +15,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,25 +25,85 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import eigh
 
+from softgrasp.continuum import PathPoint, follow
 from softgrasp.description import DEFAULT_LINKS, TipLoad
-from softgrasp.errors import DescriptionError, DivergedError, SoftgraspWarning, did_you_mean
+from softgrasp.errors import (
+    DescriptionError,
+    DivergedError,
+    SimulationError,
+    SoftgraspWarning,
+    did_you_mean,
+)
 from softgrasp.hydraulics.description import HydraulicArm, arm_robot, end_link
 from softgrasp.hydraulics.drive import check_pressures, drive_model, pressure_of_torque
-from softgrasp.hydraulics.hand_carrier import balance
 from softgrasp.hydraulics.integrators import (
     SAMPLE,
     CoupledStepper,
     Inputs,
     PressureRecording,
+    TipRecording,
     inputs_of,
     refuse_no_time,
 )
-from softgrasp.hydraulics.model import arm_model
-from softgrasp.hydraulics.recording import TipRecording
 from softgrasp.mechanics import Array
-from softgrasp.model import bend_joints, damped_spring_limit, slide_joints
+from softgrasp.model import (
+    bend_joints,
+    compiled,
+    damped_spring_limit,
+    robot_spec,
+    segment_actuator_names,
+    slide_joints,
+    visual,
+)
 from softgrasp.sim import has_diverged
 from softgrasp.soft import INTEGRATORS, is_stable, stable_step_of
+
+SECTION_RGBA: tuple[visual.Rgba, ...] = ((0.42, 0.57, 0.73, 1.0), (0.93, 0.78, 0.55, 1.0))
+"""Colours of the sections in images, alternating from the base outwards."""
+
+
+def arm_spec(
+    arm: HydraulicArm, links: int = DEFAULT_LINKS, *, lagged: bool = False
+) -> mujoco.MjSpec:
+    """Build the arm as an MjSpec with the arm's gravity.
+
+    Drag and the load at the tip are forces of a run, and no part of it.
+
+    Args:
+        arm: The arm.
+        links: Rigid cells a section.
+        lagged: Whether its pressures follow their controls with one lag, τ = (R + d/A_c²) C_a at
+            laminar flow (``filterexact``), so that the model has its drives in it: the control of
+            a chamber is then the pressure at rest of its motor's torque
+            (``drive.pressure_of_torque``).
+
+    Raises:
+        DescriptionError: The number of links is none.
+        BuildError: MuJoCo refuses it.
+    """
+    robot = arm_robot(arm, links)
+    spec = robot_spec(robot)
+    spec.option.gravity = arm.gravity
+    names = [name for part in robot.bendables for name in segment_actuator_names(part)]
+    lags = zip(names, drive_model(arm).lags().tolist(), strict=True)
+    for name, lag in lags if lagged else ():
+        actuator = spec.actuator(name)
+        actuator.dyntype = mujoco.mjtDyn.mjDYN_FILTEREXACT
+        actuator.dynprm[0] = lag
+    return spec
+
+
+def arm_model(
+    arm: HydraulicArm, links: int = DEFAULT_LINKS, *, lagged: bool = False
+) -> mujoco.MjModel:
+    """Compile the model of an arm; see ``arm_spec``.
+
+    Raises:
+        DescriptionError: The number of links is none.
+        BuildError: MuJoCo refuses it.
+    """
+    return compiled(arm_spec(arm, links, lagged=lagged), arm.name)
+
 
 CAVITATES = -9.9e4
 """Pressure over that of the air at which water at 20 °C boils [Pa]."""
@@ -57,11 +121,7 @@ SMALLEST = 1e-6
 
 
 def move_driven_chain(
-    chain: ArmChain,
-    torques: Inputs,
-    duration: float,
-    *,
-    timestep: float | None = None,
+    chain: ArmChain, torques: Inputs, duration: float, *, timestep: float | None = None
 ) -> tuple[ChainRecording, PressureRecording]:
     """Simulate a chain of rigid cells under motor torques, from its straight state at rest.
 
@@ -108,10 +168,6 @@ class _Coupling:
     """Hydraulic drives coupled to a chain: their chambers are tendons of its MuJoCo model.
 
     It is called once or more with the time of every step, as pressures of ``ArmChain.move`` are.
-
-    Args:
-        chain: The arm.
-        torques: Motor torques.
     """
 
     def __init__(self, chain: ArmChain, torques: Inputs) -> None:
@@ -141,23 +197,8 @@ class _Coupling:
         self._times.append(time)
         self._states.append(self._drives.states)
         self._watch(self._drives.pressures, time)
-        self._press(self._drives, time)
-        return self._controls
-
-    def recording(self) -> PressureRecording:
-        """The pressures of all steps."""
-        states, drives = np.stack(self._states), self._drives
-        largest = drives.largest_reynolds if drives else 0.0
-        return PressureRecording(np.array(self._times), states[:, :, 1], states[:, :, 2], largest)
-
-    def _press(self, drives: CoupledStepper, time: float) -> None:
-        """Set the pressures of the step and their decrease by the growing volumes.
-
-        The pressure that a chamber would have if it stood still is none that it has to stand: what
-        is beyond the limits of a control, the bias of the actuator adds.
-        """
-        torques, arm = self._torques(time + 0.5 * drives.timestep), self._chain.arm
-        pressures, falls = drives.press(torques)
+        torques, arm = self._torques(time + 0.5 * self._drives.timestep), self._chain.arm
+        pressures, falls = self._drives.press(torques)
         at_rest = pressure_of_torque(arm.drive, torques)
         if ((at_rest < self._low) | (at_rest > self._high)).any():
             check_pressures(arm, at_rest)
@@ -165,6 +206,13 @@ class _Coupling:
         bias = self._chain.model.actuator_biasprm
         bias[:, FORCE] = self._areas * (pressures - self._controls)
         bias[:, VELOCITY] = -falls * self._areas**2
+        return self._controls
+
+    def recording(self) -> PressureRecording:
+        """The pressures of all steps."""
+        states, drives = np.stack(self._states), self._drives
+        largest = drives.largest_reynolds if drives else 0.0
+        return PressureRecording(np.array(self._times), states[:, :, 1], states[:, :, 2], largest)
 
     def _watch(self, pressures: Array, time: float) -> None:
         lowest = int(np.argmin(pressures))
@@ -322,7 +370,8 @@ class ArmChain:
         finally:
             self.model.opt.gravity[:] = gravity
         self._off(point.positions, pressure_array, 1.0)
-        bends, lengths = self._shape()
+        cells = [np.linalg.norm(self.data.qpos[at], axis=1) for at in self._bend_columns]
+        bends, lengths = np.array([angles.sum() for angles in cells]), self.lengths()
         self._warn_folded(bends / lengths)
         return ChainRest(
             bends, lengths, self.ends(), point.stable, point.eigenvalue, point.critical_load
@@ -420,15 +469,12 @@ class ArmChain:
 
     def _go(self, inputs: Inputs, substeps: int) -> None:
         """Simulate the chain with pressures that are computed at each step."""
+        low, high = self.pressure_limits
         for _ in range(substeps):
-            self._step(self._checked(inputs(float(self.data.time))))
+            values = np.asarray(inputs(float(self.data.time)), dtype=float)
+            fits = values.shape == low.shape and ((low <= values) & (values <= high)).all()
+            self._step(values if fits else check_pressures(self.arm, values))
         mujoco.mj_kinematics(self.model, self.data)  # bodies of a step stand where it began
-
-    def _checked(self, pressures: ArrayLike) -> Array:
-        """Validate pressures; ``check_pressures`` is called only for its message."""
-        values, (low, high) = np.asarray(pressures, dtype=float), self.pressure_limits
-        fits = values.shape == low.shape and ((low <= values) & (values <= high)).all()
-        return values if fits else check_pressures(self.arm, values)
 
     def _step(self, pressures: Array) -> None:
         mujoco.mj_step1(self.model, self.data)
@@ -468,11 +514,6 @@ class ArmChain:
         data.xfrc_applied[tip, :3] += force
         data.xfrc_applied[tip, 3:] += moment + np.cross(lever, force)
 
-    def _shape(self) -> tuple[Array, Array]:
-        """Return current bending angles [rad] and lengths [m] of the sections."""
-        bends = [np.linalg.norm(self.data.qpos[at], axis=1).sum() for at in self._bend_columns]
-        return np.array(bends), self.lengths()
-
     @cached_property
     def _bend_columns(self) -> list[Integers]:
         """Return indices in ``qpos`` of the bending joints of each section, (links, 2) each."""
@@ -481,6 +522,26 @@ class ArmChain:
             addresses = [int(self.model.joint(name).qposadr[0]) for name, _ in bend_joints(part)]
             columns.append(np.array(addresses, dtype=np.int64).reshape(-1, 2))
         return columns
+
+
+def balance(off: Callable[[Array, float], Array], stiffness: Array, name: str) -> PathPoint:
+    """Follow the equilibria while all loads are increased from 0 to their full values.
+
+    Args:
+        off: Function (joints, load fraction): forces on the joints over their stiffness, (n,).
+        stiffness: Of the joints [N·m/rad or N/m], (n,).
+        name: Name of the arm, for messages.
+
+    Raises:
+        SimulationError: No equilibrium was found.
+    """
+    point = follow(lambda joints, load_factor: off(joints, load_factor) * stiffness, stiffness)
+    if not point.converged:
+        raise SimulationError(
+            f"{name}: expected a rest at all of its loads, found none beyond "
+            f"{100 * point.load_factor:.0f} % of them"
+        )
+    return point
 
 
 def discretisation_error(arm: HydraulicArm, links: int, pressures: ArrayLike) -> float:

@@ -1,17 +1,19 @@
 """Calibration of hydraulic arms: stiffness, damping and mass from recorded motions.
 
 The problem (an arm and its recordings, in YAML with CSV tables), the simulation of the recordings
-with other parameters, one least-squares stage, and the result.
+with other parameters, one least-squares stage, and the result. ``assess_arm`` assesses the
+residuals by a χ² test against the errors of recording and model, by F tests of offsets and delays,
+and by other readings of the axes, as for fingers (``softgrasp.calibration.credibility``).
 """
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -20,14 +22,23 @@ from pydantic import Field, model_validator
 
 from softgrasp import __version__
 from softgrasp.calibration import (
+    Assessment,
     Block,
     CalibrationStatus,
+    Credibility,
     ExtensionResult,
+    Finding,
+    Hypothesis,
     Journal,
+    MisfitTest,
+    Nuisance,
+    PlausibleQuantity,
     Search,
     Stage,
+    StageFit,
     Swarm,
     assess,
+    implausible,
     optimum_of,
     remarks_on_fit,
 )
@@ -37,9 +48,9 @@ from softgrasp.hydraulics.arm import (
     SAFE_FRACTION,
     ArmChain,
     ChainRecording,
+    arm_model,
     move_driven_chain,
 )
-from softgrasp.hydraulics.credibility import assess_arm
 from softgrasp.hydraulics.description import ArmSection, HydraulicArm
 from softgrasp.hydraulics.files import (
     beside,
@@ -48,20 +59,17 @@ from softgrasp.hydraulics.files import (
     save_hydraulic_arm,
     torque_rows,
 )
-from softgrasp.hydraulics.integrators import SAMPLE, drive_pressures, inputs_of
-from softgrasp.hydraulics.model import arm_model
-from softgrasp.hydraulics.recording import TipRecording, TorqueTable
+from softgrasp.hydraulics.integrators import (
+    SAMPLE,
+    TipRecording,
+    TorqueTable,
+    drive_pressures,
+    inputs_of,
+)
 from softgrasp.io import Column, column_names, read_table
 from softgrasp.mechanics import Array
 from softgrasp.model import spring_limit
-from softgrasp.plugin_api import (
-    Description,
-    ExtensionProblem,
-    FieldError,
-    Number,
-    Positive,
-    Tree,
-)
+from softgrasp.plugin_api import Description, ExtensionProblem, FieldError, Number, Positive, Tree
 
 Row = tuple[Number, ...]
 ArmParameter = Literal["EI", "c_b", "mass"]
@@ -223,8 +231,12 @@ class ArmMotion(Description):
 
     @property
     def columns(self) -> list[str]:
-        """Names of the recorded columns."""
-        return columns_of(self)
+        """Names of the recorded columns: x1, y1, z1 … or u1, v1, …; x, y, z for one end."""
+        axes = "xyz" if self.ends else "uv"
+        count = len(self.rows[0]) // len(axes)
+        if self.ends and count == 1:
+            return list(axes)
+        return [f"{axis}{number}" for number in range(1, count + 1) for axis in axes]
 
     @property
     def rows(self) -> tuple[Row, ...]:
@@ -356,11 +368,7 @@ class ArmCalibrationProblem(ExtensionProblem):
 
 
 class ArmTestRig:
-    """Simulation of the recorded motions with trial parameters, one set after the other.
-
-    Args:
-        problem: The arm and its motions.
-    """
+    """Simulation of the recorded motions with trial parameters, one set after the other."""
 
     def __init__(self, problem: ArmCalibrationProblem) -> None:
         self._problem = problem
@@ -378,11 +386,11 @@ class ArmTestRig:
 
     def recorded(self, parameters: Array, motions: Sequence[ArmMotion]) -> Array:
         """Simulate the recordings of parameter sets (B, p), (B, m) [m or rad]; NaN if diverged."""
-        return np.stack([self._one(self.arm(row), motions) for row in parameters])
-
-    def _one(self, arm: HydraulicArm, motions: Sequence[ArmMotion]) -> Array:
-        chain = ArmChain(arm, self._problem.links)
-        return np.concatenate([self._motion(chain, motion) for motion in motions])
+        recordings = []
+        for row in parameters:
+            chain = ArmChain(self.arm(row), self._problem.links)
+            recordings.append(np.concatenate([self._motion(chain, motion) for motion in motions]))
+        return np.stack(recordings)
 
     def _motion(self, chain: ArmChain, motion: ArmMotion) -> Array:
         shape = (len(motion.times), len(motion.rows[0]))
@@ -477,7 +485,7 @@ def arm_stage(
         f"{label} {column} at {time:g} s"
         for label, one in selected
         for time in one.times
-        for column in columns_of(one)
+        for column in one.columns
     ]
     return Stage(
         name="arm",
@@ -487,15 +495,6 @@ def arm_stage(
         labels=tuple(labels),
         unit="m" if motions[0].ends else "rad",
     )
-
-
-def columns_of(motion: ArmMotion) -> list[str]:
-    """Return the column names of a motion: x1, y1, z1 … or u1, v1, …; x, y, z for one end."""
-    axes, width = ("xyz", 3) if motion.ends else ("uv", 2)
-    count = len(motion.rows[0]) // width
-    if motion.ends and count == 1:
-        return list(axes)
-    return [f"{axis}{number}" for number in range(1, count + 1) for axis in axes]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -516,7 +515,11 @@ class ArmCalibrationResult(ExtensionResult):
         Raises:
             ResultError: The directory cannot be written.
         """
-        return save_hydraulic_arm(calibrated_arm(self), directory / ARM)
+        names = ", ".join(self.parameters)
+        source = f"softgrasp {__version__}, calibrated by {self.method} (seed {self.seed}): {names}"
+        if self.status is CalibrationStatus.NOT_CREDIBLE:
+            source += f"; {self.status.value}"
+        return save_hydraulic_arm(self.arm.replace(source=source), directory / ARM)
 
 
 def arm_result_from(problem: ArmCalibrationProblem, fields: dict[str, Any]) -> ArmCalibrationResult:
@@ -532,10 +535,118 @@ def arm_result_from(problem: ArmCalibrationProblem, fields: dict[str, Any]) -> A
     )
 
 
-def calibrated_arm(result: ArmCalibrationResult) -> HydraulicArm:
-    """Return the calibrated arm with the source of its numbers."""
-    names = ", ".join(result.parameters)
-    source = f"softgrasp {__version__}, calibrated by {result.method} (seed {result.seed}): {names}"
-    if result.status is CalibrationStatus.NOT_CREDIBLE:
-        source += f"; {result.status.value}"
-    return result.arm.replace(source=source)
+# Credibility
+
+
+ASSUMED = {"m": 2e-3, "rad": math.radians(1.0)}
+"""Error of a recorded value where none is declared, by unit."""
+AXES = {
+    "the axes x and y are exchanged": ((1, 1.0), (0, 1.0), (2, 1.0)),
+    "x has the other sign": ((0, -1.0), (1, 1.0), (2, 1.0)),
+    "y has the other sign": ((0, 1.0), (1, -1.0), (2, 1.0)),
+    "x and y have the other sign (the base is rotated by 180°)": ((0, -1.0), (1, -1.0), (2, 1.0)),
+    "z has the other sign": ((0, 1.0), (1, 1.0), (2, -1.0)),
+}
+"""Other readings of the axes: column and sign of x, y and z."""
+
+
+def assess_arm(problem: ArmCalibrationProblem, stage: Stage, position: Array) -> Credibility:
+    """Assess the fit of an arm.
+
+    Args:
+        problem: Calibration problem.
+        stage: Its stage.
+        position: Fitted parameters, (p,).
+    """
+    fit = ArmFit(
+        problem, stage, position, [motion for motion in problem.motions if not motion.held_out]
+    )
+    test = fit.misfit_test()
+    done = fit.assess() if test.rejected else Assessment(test, [], [], fit)
+    quantities = tuple(_quantities(problem))
+    findings = [*_copies(problem), *implausible(quantities), *done.findings]
+    findings.sort(key=lambda one: not one.refutes)
+    return Credibility((test,), quantities, tuple(findings), tuple(done.alternatives))
+
+
+@dataclass(frozen=True)
+class ArmFit(StageFit):
+    """Fit of an arm to recorded motions."""
+
+    motions: list[ArmMotion]
+
+    def misfit_test(self) -> MisfitTest:
+        """Test the residuals by χ², with a model error relative to the motion."""
+        stage, declared = self.stage, self.problem.measurement_error(self.stage.unit)
+        error = ASSUMED[stage.unit] if declared is None else declared
+        # relative to the motion, as most of a coordinate may be the length of the arm
+        spans = np.concatenate([
+            np.broadcast_to(np.ptp(np.array(motion.rows), axis=0), np.shape(motion.rows)).ravel()
+            for motion in self.motions
+        ])  # fmt: skip
+        source = "assumed" if declared is None else "declared"
+        by_model = self.problem.model_error * spans
+        return self.chi_square(error, source, by_model, len(self.position))
+
+    def hypotheses(self) -> Iterator[Hypothesis]:
+        """Yield an offset of each recorded column, a delay of each motion, and other axes."""
+        simulated = self.stage.simulate(self.position[None])[0]
+        unit, material = ("mm", 5e-3) if self.stage.unit == "m" else ("°", 0.02)
+        ends = np.cumsum([np.size(motion.rows) for motion in self.motions])
+        columns = [motion.columns for motion in self.motions]
+        number = np.concatenate([
+            np.tile(np.arange(len(names)), len(one.rows))
+            for one, names in zip(self.motions, columns, strict=True)
+        ])  # fmt: skip
+        if all(names == columns[0] for names in columns):
+            for index, name in enumerate(columns[0]):
+                effect = (number == index).astype(float)
+                sentence = f"{name} is {{}} too large in all rows"
+                yield Nuisance(sentence, effect, unit, material)
+        for one, end in zip(self.motions, ends.tolist(), strict=True):
+            rows = simulated[end - np.size(one.rows) : end].reshape(np.shape(one.rows))
+            effect = np.zeros(len(simulated))
+            slopes = np.gradient(rows, np.array(one.times), axis=0)
+            effect[end - rows.size : end] = -np.nan_to_num(slopes).ravel()
+            sentence = f"the recording of {one.name or 'a motion'} is {{}} late"
+            yield Nuisance(sentence, effect, "ms", 5e-3)
+        width = 3 if self.motions[0].ends else 2
+        rows = self.stage.measured.reshape(-1, width)
+        for reading, axes in AXES.items():
+            if width == 3 or "z" not in reading:
+                read = [sign * rows[:, column] for column, sign in axes[:width]]
+                yield reading, self.stage.reread(np.column_stack(read).ravel())
+
+
+def _copies(problem: ArmCalibrationProblem) -> Iterator[Finding]:
+    named = zip(problem.labels, problem.motions, strict=True)
+    for (name, a), (other, b) in combinations(named, 2):
+        if a.rows != b.rows or np.ptp(a.rows) == 0.0:
+            continue
+        same = (a.pressures, a.torques, a.start) == (b.pressures, b.torques, b.start)
+        sentence = f"arm: the recordings of {name} and {other} are equal to the last digit; " + (
+            "it counts twice" if same else "one of them is a copy"
+        )
+        yield Finding("arm", sentence, refutes=not same)
+
+
+def _quantities(problem: ArmCalibrationProblem) -> Iterator[PlausibleQuantity]:
+    motions = problem.motions
+    length = sum(section.length for section in problem.arm.sections)
+    if motions[0].ends:
+        points = np.concatenate([np.array(motion.ends).reshape(-1, 3) for motion in motions])
+        reach = float(np.linalg.norm(points, axis=1).max()) / length
+        yield PlausibleQuantity("distance of the recorded ends from the base over the arm's length",
+                                reach, 0.1, 1.5, "", "compare mm and m")  # fmt: skip
+    else:
+        bend = max(abs(x) for motion in motions for row in motion.bends for x in row)
+        yield PlausibleQuantity("largest recorded bend", math.degrees(bend), 0.1, 400.0, "°",
+                                "compare degrees and radians")  # fmt: skip
+    pressures = [p for motion in motions for p in (*motion.pressures, *(motion.start or ()))]
+    highest = max(map(abs, pressures), default=0.0)
+    if highest > 0.0:
+        yield PlausibleQuantity("highest pressure", highest / 1e3, 1.0, 5000.0, "kPa",
+                                "pressures are in Pa")  # fmt: skip
+    longest = max(motion.times[-1] for motion in motions)
+    yield PlausibleQuantity("longest recording", longest, 0.02, 600.0, "s",
+                            "compare s and ms")  # fmt: skip

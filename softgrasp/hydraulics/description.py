@@ -42,8 +42,6 @@ FieldPath = tuple[int | str, ...]
 Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 BASE = "base"
 """Name of the fixed link."""
-MIN_ANGLE = 1e-6
-"""Smallest angle between two chambers [rad]."""
 LARGEST_BEND = math.tau
 """Bending limit of a section [rad]; required by the description, not enforced in simulation."""
 DAMPINGS = {
@@ -283,18 +281,14 @@ class ArmSection(Description):
     """Their angles count in the frame of the section's base."""
 
     @model_validator(mode="after")
-    def _slender(self) -> Self:
+    def _possible(self) -> Self:
         if self.radius > self.length:
             raise FieldError(
                 f"expected at most the length ({self.length:g} m), found {self.radius:g} m",
                 "radius",
             )
-        return self
-
-    @model_validator(mode="after")
-    def _chambers_apart(self) -> Self:
         for (_, one), (index, other) in combinations(enumerate(self.chambers), 2):
-            if abs(math.remainder(other.angle - one.angle, math.tau)) < MIN_ANGLE:
+            if abs(math.remainder(other.angle - one.angle, math.tau)) < 1e-6:
                 raise FieldError(
                     f"expected chambers at different angles, found two at {other.angle:g} rad",
                     *("chambers", index, "angle"),

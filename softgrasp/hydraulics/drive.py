@@ -327,12 +327,7 @@ def affine_moves(matrices: Array, weights: Array, inputs: Array, time: float) ->
 
 
 class FlowWatch:
-    """Largest Reynolds number so far in the tubes of an arm.
-
-    Args:
-        tube: The tubes.
-        fluid: Fluid in the tubes.
-    """
+    """Largest Reynolds number so far in the tubes of an arm."""
 
     def __init__(self, tube: Tube, fluid: Fluid) -> None:
         self.tube, self.fluid = tube, fluid

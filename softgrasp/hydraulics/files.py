@@ -23,7 +23,7 @@ from softgrasp.hydraulics.description import (
     arm_of_robot,
     arm_robot,
 )
-from softgrasp.hydraulics.recording import TorqueTable
+from softgrasp.hydraulics.integrators import TorqueTable
 from softgrasp.io import Column, read_table, write_robot
 from softgrasp.plugin_api import (
     Tree,
@@ -170,15 +170,10 @@ def save_hydraulic_arm(arm: HydraulicArm, path: str | Path) -> Path:
             f"expected a file as {', '.join(WRITTEN)}, found '{path}'", field="path"
         )
     if suffix in SUFFIXES:
-        return write_text(path, hydraulic_arm_yaml(arm))
+        tree = description_tree(arm, types=False)
+        head = {key: tree[key] for key in ("name", "source", "segments", "sections") if key in tree}
+        return write_text(path, dump(head | tree))
     return write_robot(arm_robot(arm), path)
-
-
-def hydraulic_arm_yaml(arm: HydraulicArm) -> str:
-    """Format an arm as YAML without the fields that have their default values."""
-    tree = description_tree(arm, types=False)
-    head = {key: tree[key] for key in ("name", "source", "segments", "sections") if key in tree}
-    return dump(head | tree)
 
 
 def hydraulic_arm_from(data: dict[str, Tree]) -> HydraulicArm:
@@ -217,14 +212,10 @@ def load_torques(name: str | Path) -> TorqueTable:
     """
     path = Path(name)
     if path.suffix.lower() != SUFFIX:
-        path = _find_shipped(str(name))
+        directory = assets.directory("hydraulic_arms")
+        known = sorted(file.stem for file in directory.glob(f"*{SUFFIX}"))
+        if str(name) not in known:
+            raise DescriptionError(f"no torques '{name}'; {did_you_mean(str(name), known)}")
+        path = directory / f"{name}{SUFFIX}"
     table = read_table(path, COLUMNS, rising="time")
     return TorqueTable(table["time"], table["torque_"])
-
-
-def _find_shipped(name: str) -> Path:
-    directory = assets.directory("hydraulic_arms")
-    known = sorted(path.stem for path in directory.glob(f"*{SUFFIX}"))
-    if name not in known:
-        raise DescriptionError(f"no torques '{name}'; {did_you_mean(name, known)}")
-    return directory / f"{name}{SUFFIX}"

@@ -5,20 +5,19 @@ The scene starts with the arm at rest under its own weight and that of the hand.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 
 import mujoco
 import numpy as np
 
-from softgrasp.continuum import PathPoint, follow
+from softgrasp.continuum import differences
 from softgrasp.description import Bendable, GraspScene, Pose
 from softgrasp.errors import BuildError, SimulationError
+from softgrasp.hydraulics.arm import SECTION_RGBA, arm_model, balance
 from softgrasp.hydraulics.description import ArmSection, HydraulicCarrier, arm_robot
 from softgrasp.hydraulics.drive import check_pressures, drive_model
-from softgrasp.hydraulics.integrators import pressures_under
-from softgrasp.hydraulics.model import SECTION_RGBA, arm_model
-from softgrasp.hydraulics.recording import TorqueTable
+from softgrasp.hydraulics.integrators import TorqueTable, pressures_under
 from softgrasp.mechanics import Array, position_of, quaternion_of, transform
 from softgrasp.model import (
     add_bendable,
@@ -31,7 +30,6 @@ from softgrasp.model import (
     slide_joints,
     spring_limit,
     twist_joints,
-    visual,
 )
 from softgrasp.plugin_api import (
     ActuationModel,
@@ -46,8 +44,6 @@ from softgrasp.plugin_api import (
 
 STEP_FRACTION = 0.9
 """Fraction of the longest stable time step of the arm's springs that is used."""
-NUDGE = 1e-6
-"""Joint step of the finite differences [rad or m]."""
 FAR = 1e4
 """Distance of the points to which a damper holds a cell of the arm [m]: over 1 m its
 direction is off by a ten-thousandth."""
@@ -129,11 +125,15 @@ def _rest(
     solution = point.positions
     loaded.imbalance(solution, 1.0)
     rotation, within = loaded.base_rotation(), loaded.hand_in_base()
-    _refuse_unstable(
-        lambda cells: loaded.imbalance(cells, 1.0, rotation) * loaded.stiffness,
-        point,
-        carrier.name,
-    )
+    matrix = differences(
+        lambda cells, load: loaded.imbalance(cells, load, rotation) * loaded.stiffness
+    )(solution, 1.0)
+    falls = np.linalg.eigvalsh(0.5 * (matrix + matrix.T)).min() <= 0.0
+    if falls or not np.isnan(point.critical_load):
+        raise BuildError(
+            f"arm: expected a rest of {carrier.name} that lasts, found one from which it falls; "
+            "mount it to hang, or give it less to carry"
+        )
     base = hand @ np.linalg.inv(within)
     if carrier.base is not None:
         base = transform(carrier.base.position, carrier.base.quaternion)
@@ -202,46 +202,8 @@ class _LoadedArm:
         return np.asarray(data.qfrc_smooth[self._freedoms] / self.stiffness)
 
 
-def _refuse_unstable(forces: Callable[[Array], Array], rest: PathPoint, name: str) -> None:
-    """Refuse an arm that buckles under its loads, or an equilibrium of indefinite stiffness."""
-    matrix = -_slopes(forces, rest.positions)
-    buckled = not np.isnan(rest.critical_load)
-    if buckled or np.linalg.eigvalsh(0.5 * (matrix + matrix.T)).min() <= 0.0:
-        raise BuildError(
-            f"arm: expected a rest of {name} that lasts, found one from which it falls; mount it "
-            "to hang, or give it less to carry"
-        )
-
-
-def _slopes(values: Callable[..., Array], at: Array, *extra: float) -> Array:
-    """Central differences of values (m,) over their first argument (n,), (m, n)."""
-    nudges = NUDGE * np.eye(len(at))
-    columns = [(values(at + n, *extra) - values(at - n, *extra)) / (2.0 * NUDGE) for n in nudges]
-    return np.stack(columns, axis=1)
-
-
 def _pose(frame: Array) -> Pose:
     return Pose(position=position_of(frame), quaternion=quaternion_of(frame))
-
-
-def balance(off: Callable[[Array, float], Array], stiffness: Array, name: str) -> PathPoint:
-    """Follow the equilibria while all loads are increased from 0 to their full values.
-
-    Args:
-        off: Function (joints, load fraction): forces on the joints over their stiffness, (n,).
-        stiffness: Of the joints [N·m/rad or N/m], (n,).
-        name: Name of the arm, for messages.
-
-    Raises:
-        SimulationError: No equilibrium was found.
-    """
-    point = follow(lambda joints, load_factor: off(joints, load_factor) * stiffness, stiffness)
-    if not point.converged:
-        raise SimulationError(
-            f"{name}: expected a rest at all of its loads, found none beyond "
-            f"{100 * point.load_factor:.0f} % of them"
-        )
-    return point
 
 
 def carrier_parts(carrier: HydraulicCarrier) -> tuple[Bendable, ...]:
@@ -281,11 +243,6 @@ def add_hydraulic_arm(
 ) -> tuple[mujoco.MjsBody, Pose]:
     """Add the cells of an arm and their drag; its chambers follow the actuators of the hand.
 
-    Args:
-        spec: The model to extend.
-        carrier: The arm.
-        base: Pose of its base in the world.
-
     Returns:
         The last cell, and the pose of the hand in its frame.
     """
@@ -294,21 +251,16 @@ def add_hydraulic_arm(
     pairs = zip(_sections(carrier), carrier_parts(carrier), strict=True)
     for index, (section, part) in enumerate(pairs):
         body, frame = add_bendable(spec, body, part, frame, driven=False)
-        _show(spec, part, SECTION_RGBA[index % len(SECTION_RGBA)])
+        for cell in range(part.backbone.links + 1):
+            link = spec.body(f"{part.name}_{cell}")
+            spec.delete(spec.geom(link.name))  # the one that collides
+            for geom in link.geoms:
+                geom.rgba = SECTION_RGBA[index % len(SECTION_RGBA)]
         _add_drag(spec, section, part)
     # the far ends of dampers are no part of the scene's size
     spec.stat.extent = 2.0 * sum(section.length for section in carrier.hydraulic.sections)
     spec.stat.center = base.position
     return body, _pose(frame @ transform(carrier.tool.position, carrier.tool.quaternion))
-
-
-def _show(spec: mujoco.MjSpec, part: Bendable, rgba: visual.Rgba) -> None:
-    """Keep only visible geoms of the cells, without collisions."""
-    for index in range(part.backbone.links + 1):
-        body = spec.body(f"{part.name}_{index}")
-        spec.delete(spec.geom(body.name))
-        for geom in body.geoms:
-            geom.rgba = rgba
 
 
 def _add_drag(spec: mujoco.MjSpec, section: ArmSection, part: Bendable) -> None:
@@ -335,13 +287,7 @@ def _add_drag(spec: mujoco.MjSpec, section: ArmSection, part: Bendable) -> None:
 
 
 def load_with(spec: mujoco.MjSpec, carrier: HydraulicCarrier, palm: str) -> None:
-    """Let the weight of a hand act on its arm: no gravity compensation, and a palm mass.
-
-    Args:
-        spec: Model with arm and hand.
-        carrier: The arm.
-        palm: Name of the palm body.
-    """
+    """Let the weight of a hand act on its arm: no gravity compensation, and a palm mass."""
     for body in _with_all_below(spec.body(palm)):
         body.gravcomp = 0.0
     if carrier.palm_mass:

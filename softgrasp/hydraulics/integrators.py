@@ -1,4 +1,4 @@
-"""Time integration of hydraulic arms: drives alone, and coupled to an arm.
+"""Time integration of hydraulic drives, alone and coupled to an arm, and recordings in time.
 
 ``DriveStepper`` is exact for torques that are constant during a step. ``CoupledStepper`` couples
 the drives to a moving arm: the water is far stiffer than the arm, so a step of the drives is given
@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.interpolate import make_interp_spline
 
 from softgrasp.errors import DescriptionError
 from softgrasp.hydraulics.description import HydraulicArm
@@ -32,6 +33,118 @@ from softgrasp.hydraulics.drive import (
     slide_and_stick,
 )
 from softgrasp.mechanics import Array
+
+SAME = 1e-12
+"""Torques that differ by less are the same [N·m]."""
+
+
+@dataclass(frozen=True)
+class TipRecording:
+    """Positions of section ends over time, simulated or measured.
+
+    Args:
+        times: Increasing times [s], (t,).
+        ends: In the frame of the base [m], (t, sections, 3).
+
+    Raises:
+        DescriptionError: The times do not rise, a number is not finite, or there are not as many
+            times as ends.
+    """
+
+    times: Array
+    ends: Array
+
+    def __post_init__(self) -> None:
+        """Check the arrays."""
+        times, ends = np.asarray(self.times, dtype=float), np.asarray(self.ends, dtype=float)
+        if times.ndim != 1 or ends.ndim != 3 or ends.shape[::2] != (len(times), 3):
+            raise DescriptionError(
+                "expected times (t,) and ends (t, sections, 3), found shapes "
+                f"{times.shape} and {ends.shape}",
+                field="ends",
+            )
+        if len(times) < 2 or not np.isfinite(times).all() or (np.diff(times) <= 0.0).any():
+            raise DescriptionError(
+                "expected at least two increasing times, found others", field="times"
+            )
+        if not np.isfinite(ends).all():
+            raise DescriptionError("expected finite numbers, found others", field="ends")
+
+    @property
+    def speeds(self) -> Array:
+        """Speeds of the ends by central differences [m/s], (t, sections)."""
+        return np.asarray(np.linalg.norm(np.gradient(self.ends, self.times, axis=0), axis=2))
+
+    def at(self, times: Array) -> Array:
+        """Interpolate the ends at other times within the recorded range [m]."""
+        return np.asarray(make_interp_spline(self.times, self.ends, k=1)(times))
+
+
+def settling_times(recording: TipRecording, band: float = 0.02) -> Array:
+    """Compute when the section ends have settled at their final positions [s], (sections,).
+
+    Args:
+        recording: Recording that is long enough for the ends to come to rest.
+        band: Largest distance from the final position, over that of first and last position [–].
+    """
+    last = recording.ends[-1]
+    travel = np.linalg.norm(last - recording.ends[0], axis=-1)
+    away = np.linalg.norm(recording.ends - last, axis=-1) > band * travel
+    steps = np.arange(1, len(recording.times) + 1)[:, None]
+    after = np.minimum((away * steps).max(axis=0), len(recording.times) - 1)
+    return np.asarray(recording.times[after])
+
+
+@dataclass(frozen=True)
+class TorqueTable:
+    """Motor torques over time, linear between the times and constant before and after.
+
+    Args:
+        times: Increasing times [s], (t,).
+        torques: Motor torques, one per chamber [N·m], (t, k).
+
+    Raises:
+        DescriptionError: The shapes do not fit, the times do not increase, or a number is not
+            finite.
+    """
+
+    times: Array
+    torques: Array
+
+    def __post_init__(self) -> None:
+        """Check the arrays."""
+        times, torques = np.asarray(self.times, float), np.asarray(self.torques, float)
+        if times.ndim != 1 or torques.ndim != 2 or len(times) != len(torques) or not len(times):
+            raise DescriptionError(
+                f"expected times (t,) and torques (t, chambers), found shapes {times.shape} and "
+                f"{torques.shape}",
+                field="torques",
+            )
+        if not (np.isfinite(times).all() and np.isfinite(torques).all()):
+            raise DescriptionError("expected finite numbers, found others", field="torques")
+        if (np.diff(times) <= 0.0).any():
+            raise DescriptionError("expected increasing times, found others", field="times")
+        object.__setattr__(self, "times", times)
+        object.__setattr__(self, "torques", torques)
+
+    def __call__(self, time: float) -> Array:
+        """Interpolate the torques at a time [N·m], (k,)."""
+        return np.array([np.interp(time, self.times, column) for column in self.torques.T])
+
+    @property
+    def changes(self) -> list[tuple[float, float]]:
+        """Intervals (start, end) in which the torques change [s]."""
+        intervals: list[tuple[float, float]] = []
+        changing = np.abs(np.diff(self.torques, axis=0)).max(axis=1, initial=0.0) > SAME
+        for begin, end, moves in zip(
+            self.times[:-1].tolist(), self.times[1:].tolist(), changing.tolist(), strict=True
+        ):
+            if moves and intervals and intervals[-1][1] == begin:
+                intervals[-1] = (intervals[-1][0], end)
+            elif moves:
+                intervals.append((begin, end))
+        return intervals
+
 
 MEAN = 3
 """Index of the mean chamber pressure, after the states of a channel."""
@@ -129,9 +242,12 @@ class CoupledStepper(_Stepper):
             DescriptionError: A torque is more than the motor has, or not one a channel.
         """
         self._forces = self.model.screw_forces(torques)
-        directions, stuck = self._directions()
+        piston, speeds = self.model.drive.piston, self.states[:, 0]
+        excess = self._forces - piston.area * self.states[:, 2]
+        stuck = (speeds == 0.0) & (np.abs(excess) <= piston.friction) & (piston.friction > 0.0)
+        directions = np.where(speeds == 0.0, np.sign(excess), np.sign(speeds))
         moves = self._moves_of(self.model.resistance(self._flow), stuck)
-        pushed = np.where(stuck, 0.0, self._forces - directions * self.model.drive.piston.friction)
+        pushed = np.where(stuck, 0.0, self._forces - directions * piston.friction)
         start = np.concatenate([self.states, np.zeros((len(stuck), 1))], axis=1)
         self._closed = np.einsum("cij,cj->ci", moves[:, :4, :4], start)
         self._closed += moves[:, :4, 4] * pushed[:, None]
@@ -152,13 +268,6 @@ class CoupledStepper(_Stepper):
         self._flow = self._flow + FLOW_FRACTION * (mean - self._flow)
         self._law.watch(self._flow, self.time)
         self.states, self.time = after, self.time + self.timestep
-
-    def _directions(self) -> tuple[Array, Array]:
-        """Return directions of the pistons (1, −1), and which of them stick."""
-        piston, speeds = self.model.drive.piston, self.states[:, 0]
-        excess = self._forces - piston.area * self.states[:, 2]
-        stuck = (speeds == 0.0) & (np.abs(excess) <= piston.friction) & (piston.friction > 0.0)
-        return np.where(speeds == 0.0, np.sign(excess), np.sign(speeds)), stuck
 
     def _moves_of(self, resistances: Array, stuck: Array) -> Array:
         """Return the map from states, force and volume rate to next states, (channels, 6, 6)."""
@@ -219,15 +328,12 @@ class DriveStepper(_Stepper):
             resistances = self.model.resistance(self._flow)
             if (np.abs(change) <= SETTLED * np.abs(self._flow)).all():
                 break
-            if (resistances == self._laminar).all() and self._was_laminar(after):
+            laminar = (resistances == self._laminar).all()
+            if laminar and (self.model.resistance(self._mean_flow(after)) == self._laminar).all():
                 break
             after = self._moved(forces, resistances)
         self._flow = self._mean_flow(after)
         return after
-
-    def _was_laminar(self, after: Array) -> bool:
-        mean = self.model.resistance(self._mean_flow(after))
-        return bool((mean == self._laminar).all())
 
     def _moved(self, forces: Array, resistances: Array) -> Array:
         """Return the states after a step at given tube resistances."""
@@ -304,11 +410,7 @@ def drive_pressures(
 
 
 def pressures_under(
-    model: DriveModel,
-    torques: Inputs,
-    duration: float,
-    timestep: float,
-    start: ArrayLike = 0.0,
+    model: DriveModel, torques: Inputs, duration: float, timestep: float, start: ArrayLike = 0.0
 ) -> PressureRecording:
     """Simulate the pressures of given drives, from pistons at rest.
 

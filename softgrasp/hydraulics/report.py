@@ -14,11 +14,11 @@ import mujoco
 import numpy as np
 
 from softgrasp import __version__
-from softgrasp.hydraulics.calibration import ArmCalibrationResult, columns_of
+from softgrasp.hydraulics.arm import SECTION_RGBA, arm_model
+from softgrasp.hydraulics.calibration import ArmCalibrationResult
 from softgrasp.hydraulics.description import arm_robot
 from softgrasp.hydraulics.drive import LAMINAR, TURBULENT, law_holds_to
-from softgrasp.hydraulics.model import SECTION_RGBA, arm_model
-from softgrasp.hydraulics.run import BAND, ArmMove, ArmRun, arm_moves, save_arm_run
+from softgrasp.hydraulics.run import BAND, ArmMove, ArmRun, arm_moves, point_of, save_arm_run
 from softgrasp.io import RESULT_FILE, TRAJECTORY_FILE, with_numbers
 from softgrasp.mechanics import Array
 from softgrasp.model import visual
@@ -318,19 +318,14 @@ def draw_pressures(run: ArmRun, path: str | Path) -> Path:
     Raises:
         ResultError: The file cannot be written.
     """
-    used = _list_used(run)
+    used = np.flatnonzero(np.abs(run.commanded).max(axis=0) > 0.0).tolist()
+    used = used or list(range(run.pressures.shape[1]))
     names, pressures = [f"chamber {index + 1}" for index in used], 1e-6 * run.pressures[:, used]
     with _over_time(run, path) as (figure, table, left, right):
         _lines(left, table, run, run.commanded[:, used], names, "torque of the motor [N·m]")
         _lines(right, table, run, pressures, names, "pressure in the chamber [MPa]")
         style.legend(figure, left.get_lines()[: len(used)])
     return Path(path)
-
-
-def _list_used(run: ArmRun) -> list[int]:
-    """Return chambers whose motors ever have a torque; all if none has."""
-    used = np.flatnonzero(np.abs(run.commanded).max(axis=0) > 0.0).tolist()
-    return used or list(range(run.pressures.shape[1]))
 
 
 @contextmanager
@@ -414,7 +409,7 @@ def draw_poses(run: ArmRun, path: str | Path) -> Path:
 
     rows = pose_rows(run)
     flip = -1.0 if run.arm.gravity[2] > 0.0 else 1.0
-    flat = _flat(run)
+    flat = np.abs(run.backbone[..., 1]).max() < MIN_RATIO * run.lengths[0].sum()  # in x and z
     with style.figure(path, POSES_HEIGHT) as (figure, table):
         for row in rows:
             table.add_points(f"{run.times[row]:.2f} s", "xyz", "m", run.backbone[row])
@@ -446,11 +441,6 @@ def draw_poses(run: ArmRun, path: str | Path) -> Path:
         )
         figure.axes[0].set_title("poses in the base frame" + (", z down" if flip < 0.0 else ""))
     return Path(path)
-
-
-def _flat(run: ArmRun) -> bool:
-    """Return whether the arm stays in the x–z plane."""
-    return bool(np.abs(run.backbone[..., 1]).max() < MIN_RATIO * run.lengths[0].sum())
 
 
 def pose_rows(run: ArmRun) -> list[int]:
@@ -491,9 +481,7 @@ def draw_motions(result: ArmCalibrationResult, path: str | Path) -> Path:
             axes = figure.add_subplot(grid[index, 0])
             factor = MM if motion.ends else DEGREES
             rows_simulated = parts[motion.held_out].pop(0).reshape(len(motion.times), -1)
-            columns = zip(
-                columns_of(motion), np.array(motion.rows).T, rows_simulated.T, strict=True
-            )
+            columns = zip(motion.columns, np.array(motion.rows).T, rows_simulated.T, strict=True)
             for number, (name, measured, simulated) in enumerate(columns):
                 color = style.SERIES[number % len(style.SERIES)]
                 unit = "mm" if motion.ends else "°"
@@ -530,11 +518,7 @@ class ArmVideo:
 
 
 class PosedArm:
-    """Model states of a recorded run, with the base rotated so that gravity points down.
-
-    Args:
-        run: The run.
-    """
+    """Model states of a recorded run, with the base rotated so that gravity points down."""
 
     def __init__(self, run: ArmRun) -> None:
         self.run = run
@@ -544,7 +528,11 @@ class PosedArm:
         self.rotation = upright(np.array(run.arm.gravity))
         mujoco.mju_mat2Quat(self.model.body_quat[base], self.rotation.ravel())
         self._trace = _space(run.ends[:, -1], TRACE)
-        self._dye()
+        for index, part in enumerate(arm_robot(self.run.arm, self.run.links).bendables):
+            rgba = SECTION_RGBA[index % len(SECTION_RGBA)]
+            for k in range(1 + part.backbone.links):
+                body = self.model.body(f"{part.name}_{k}").id
+                self.model.geom_rgba[self.model.geom_bodyid == body] = rgba
         self.model.geom(visual.FLOOR_NAME).pos[2] = self.cloud()[:, 2].min() - visual.FLOOR_GAP
 
     def pose(self, time: float) -> mujoco.MjData:
@@ -561,7 +549,7 @@ class PosedArm:
         rows = [row for row in self._trace if row <= self._row(time)]
         positions = self.run.ends[rows, -1] @ self.rotation.T
         return [
-            Ball(_point(position), TRACE_RATIO * height, visual.CONTACT_RGBA)
+            Ball(point_of(position), TRACE_RATIO * height, visual.CONTACT_RGBA)
             for position in positions
         ]
 
@@ -577,25 +565,12 @@ class PosedArm:
     def _row(self, time: float) -> int:
         return int(np.abs(self.run.times - time).argmin())
 
-    def _dye(self) -> None:
-        """Colour the sections."""
-        for index, part in enumerate(arm_robot(self.run.arm, self.run.links).bendables):
-            rgba = SECTION_RGBA[index % len(SECTION_RGBA)]
-            for k in range(1 + part.backbone.links):
-                body = self.model.body(f"{part.name}_{k}").id
-                self.model.geom_rgba[self.model.geom_bodyid == body] = rgba
-
 
 def _space(path: Array, count: int) -> list[int]:
     """Return indices of samples at about equal distances on a path, the first included."""
     along = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(path, axis=0), axis=1))])
     rows = np.searchsorted(along, np.linspace(0.0, along[-1], count))
     return sorted(set(np.minimum(rows, len(path) - 1).tolist()))
-
-
-def _point(values: Sequence[float] | Array) -> tuple[float, float, float]:
-    x, y, z = np.asarray(values, dtype=float).tolist()
-    return (x, y, z)
 
 
 def record_arm_video(
@@ -635,19 +610,14 @@ def _stamp(
 ) -> Iterator[Image]:
     for index, (time, frame) in enumerate(zip(times.tolist(), frames, strict=True)):
         image = frame.copy()
-        stamp(image, _label(run, time))
+        row = int(np.abs(run.times - time).argmin())
+        bends = np.degrees(np.linalg.norm(run.bends[row], axis=1)).tolist()
+        names = [section.name for section in run.arm.sections]
+        bend_texts = (f"{name} {bend:.0f}°" for name, bend in zip(names, bends, strict=True))
+        stamp(image, f"{time:.2f} s   {'   '.join(bend_texts)}")
         yield image
         if progress is not None:
             progress((index + 1) / len(times))
-
-
-def _label(run: ArmRun, time: float) -> str:
-    """Format time and bending angle of each section."""
-    row = int(np.abs(run.times - time).argmin())
-    bends = np.degrees(np.linalg.norm(run.bends[row], axis=1)).tolist()
-    names = [section.name for section in run.arm.sections]
-    bend_texts = (f"{name} {bend:.0f}°" for name, bend in zip(names, bends, strict=True))
-    return f"{time:.2f} s   {'   '.join(bend_texts)}"
 
 
 def upright(gravity: Array) -> Array:

@@ -19,12 +19,17 @@ import numpy as np
 from softgrasp import __version__
 from softgrasp.description import DEFAULT_LINKS, Bendable
 from softgrasp.errors import DescriptionError, SimulationError
-from softgrasp.hydraulics.arm import ArmChain, discretisation_error, move_driven_chain
+from softgrasp.hydraulics.arm import ArmChain, arm_model, discretisation_error, move_driven_chain
 from softgrasp.hydraulics.description import HydraulicArm, arm_robot, end_link
 from softgrasp.hydraulics.drive import Coupling, check_coupling
-from softgrasp.hydraulics.integrators import SAMPLE, PressureRecording, drive_pressures
-from softgrasp.hydraulics.model import arm_model
-from softgrasp.hydraulics.recording import TipRecording, TorqueTable, settling_times
+from softgrasp.hydraulics.integrators import (
+    SAMPLE,
+    PressureRecording,
+    TipRecording,
+    TorqueTable,
+    drive_pressures,
+    settling_times,
+)
 from softgrasp.mechanics import Array
 from softgrasp.model import bend_joints, slide_joints
 from softgrasp.plugin_api import write_result
@@ -150,20 +155,23 @@ def _move(times: Array, tip: Array, speeds: Array, span: tuple[float, float, flo
     first, last = min(int(first), len(times) - 2), max(int(last), int(first) + 2)
     times, tip, speeds = (values[first:last] for values in (times, tip, speeds))
     fastest = int(np.argmax(speeds))
+    travel = tip - tip[0]
+    square = float(travel[-1] @ travel[-1])
     return ArmMove(
         begin=begin,
         command_end=stop,
         end=float(times[-1]),
-        start=_point(tip[0]),
-        position=_point(tip[-1]),
+        start=point_of(tip[0]),
+        position=point_of(tip[-1]),
         settling=_settling(times, tip),
-        overshoot=_overshoot(tip),
+        overshoot=float((travel @ travel[-1]).max() / square - 1.0) if square > STILL**2 else 0.0,
         top_speed=float(speeds[fastest]),
         top_speed_time=float(times[fastest]),
     )
 
 
-def _point(position: Array) -> tuple[float, float, float]:
+def point_of(position: Array) -> tuple[float, float, float]:
+    """Return a position (3,) as a tuple."""
     x, y, z = position.tolist()
     return (x, y, z)
 
@@ -174,12 +182,6 @@ def _settling(times: Array, tip: Array) -> float | None:
     after = float(settling_times(TipRecording(times, tip[:, None]), BAND)[0])
     late = times[-1] - QUIET * (times[-1] - times[0])
     return None if after > late else after - float(times[0])
-
-
-def _overshoot(tip: Array) -> float:
-    travel = tip - tip[0]
-    square = float(travel[-1] @ travel[-1])
-    return float((travel @ travel[-1]).max() / square - 1.0) if square > STILL**2 else 0.0
 
 
 @dataclass(frozen=True)

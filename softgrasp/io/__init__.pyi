@@ -2,8 +2,6 @@ from softgrasp.evaluation.result_builder import write_joint_states as write_join
 from softgrasp.evaluation.result_files import load_result as load_result
 from softgrasp.evaluation.result_files import save_result as save_result
 from softgrasp.io.arm import load_arm as load_arm
-from softgrasp.io.camera import load_camera as load_camera
-from softgrasp.io.camera import save_camera as save_camera
 from softgrasp.io.files import RESULT_FILE as RESULT_FILE
 from softgrasp.io.files import TRAJECTORY_FILE as TRAJECTORY_FILE
 from softgrasp.io.hand import load_finger as load_finger
@@ -17,9 +15,11 @@ from softgrasp.io.mesh_files import coarser as coarser
 from softgrasp.io.mesh_files import mass_properties as mass_properties
 from softgrasp.io.mesh_files import read_triangles as read_triangles
 from softgrasp.io.mesh_repair import hull_of as hull_of
+from softgrasp.io.scene import load_camera as load_camera
 from softgrasp.io.scene import load_criterion as load_criterion
 from softgrasp.io.scene import load_release as load_release
 from softgrasp.io.scene import load_scene as load_scene
+from softgrasp.io.scene import save_camera as save_camera
 from softgrasp.io.scene import save_release as save_release
 from softgrasp.io.scene import save_scene as save_scene
 from softgrasp.io.tables import Column as Column

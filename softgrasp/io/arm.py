@@ -39,11 +39,11 @@ def load_arm(
     """
     path = Path(name)
     if path.suffix.lower() == ".xml":
-        from softgrasp.io.mjcf.arm import mjcf_arm
+        from softgrasp.io.mjcf.hand import mjcf_arm
 
         return mjcf_arm(path)
     if path.suffix.lower() in ROBOT_SUFFIXES:
-        from softgrasp.io.urdf.arm import read_urdf_arm
+        from softgrasp.io.urdf.hand import read_urdf_arm
 
         return read_urdf_arm(path, start=start, tool=tool, tool_link=tool_link)
     if any(option is not None for option in (start, tool, tool_link)):
@@ -55,11 +55,7 @@ def load_arm(
 
 
 def arm_from(data: dict[str, Tree], *, directory: Path | None = None) -> Arm:
-    """Make an arm from a YAML tree: ``name``, ``phalanges`` and ``tool``, with ``defaults``.
-
-    Args:
-        data: The tree.
-        directory: Directory of the robot file named as its ``model``.
+    """Make an arm from a YAML tree of its chain, or of a ``model``, a robot file in a directory.
 
     Raises:
         DescriptionError: Something in the tree is wrong; knows its location.
@@ -75,7 +71,7 @@ def arm_from(data: dict[str, Tree], *, directory: Path | None = None) -> Arm:
 
 
 def _arm_of_model(data: dict[str, Tree], length: float, angle: float, directory: Path) -> Arm:
-    from softgrasp.io.urdf.arm import read_urdf_arm
+    from softgrasp.io.urdf.hand import read_urdf_arm
 
     known = ("model", "name", "source", "start", "tool", "tool_link")
     for key in data:

@@ -34,6 +34,7 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeAlias
 
@@ -73,15 +74,7 @@ RECIPE = f"coacd, piece by piece, at most {MAX_FACES} faces, {SEARCH}"
 """Part of the cache key: to be changed whenever the decomposition changes."""
 CONVEX = 0.999
 """Fraction of its hull above which a piece is not cut [–]."""
-UNREADABLE = (
-    OSError,
-    ValueError,
-    LookupError,
-    TypeError,
-    EOFError,
-    zipfile.BadZipFile,
-    zlib.error,
-)
+UNREADABLE = (OSError, ValueError, LookupError, TypeError, EOFError, zipfile.BadZipFile, zlib.error)
 """Exceptions of numpy on a file that is not an archive, or is damaged."""
 ROUND = re.compile(r"iter (\d+) -+ waiting pool: (\d+)")
 """Log line of CoACD before each round of cuts."""
@@ -135,7 +128,11 @@ def parts_from(file: Path, factor: Array) -> list[Triangles]:
             part = _hull(vertices)
         except DescriptionError as error:
             raise DescriptionError(f"part '{name}': {error.message}", file=file) from error
-        depth = _greatest_depth(vertices[faces].mean(axis=1), part)
+        normals, offsets = planes(part)
+        lengths = np.linalg.norm(normals, axis=1)
+        real = lengths > 0
+        distances = offsets[real] - vertices[faces].mean(axis=1) @ normals[real].T
+        depth = float((distances / lengths[real]).min(axis=1).max())
         if depth > CONVEX_FILE * np.ptp(part[0], axis=0).max():
             raise DescriptionError(
                 f"part '{name}': expected a convex surface, found faces "
@@ -160,7 +157,8 @@ def union_volume(parts: Sequence[Triangles]) -> float:
     points = low + extents * ((0.5 + np.outer(np.arange(SAMPLES), steps)) % 1.0)
     filled = np.zeros(len(points), dtype=bool)
     for part in parts:
-        near = ~filled & _in_box(points, part[0])
+        in_box = (points >= part[0].min(axis=0)) & (points <= part[0].max(axis=0))
+        near = ~filled & in_box.all(axis=1)
         filled[near] = in_part(points[near], part)
     return float(filled.mean() * extents.prod())
 
@@ -190,12 +188,15 @@ def decompose(vertices: Array, faces: Faces, threshold: float) -> tuple[Array, .
     parts = _read(file)
     if parts is None:
         labels = piece_labels(vertices, faces)
-        parts = tuple(
-            part
-            for label in np.unique(labels)
-            for part in _piece_parts(vertices, faces[labels == label], threshold)
-        )
-        _save(file, parts)
+        pieces = (faces[labels == label] for label in np.unique(labels))
+        parts = tuple(part for one in pieces for part in _piece_parts(vertices, one, threshold))
+        sizes = np.array([len(points) for points in parts], dtype=np.int64)
+        with (
+            suppress(ResultError, OSError),  # without a cache, parts are only made again
+            atomic_path(file) as temporary,
+            temporary.open("wb") as target,
+        ):
+            np.savez_compressed(target, points=np.vstack(parts), sizes=sizes)
     return parts
 
 
@@ -242,9 +243,8 @@ def _decompose(shape: Mesh, at_scale: Callable[[Scale], Solid]) -> list[Triangle
         ratios = abs(scale) / abs(scale).max()
         x, y, z = (float(f"{part:.12g}") for part in ratios)  # equal for equal ratios
         solid, scale = at_scale((x, y, z)), scale / (x, y, z)
-    hulls = decompose(
-        solid.vertices - solid.center_of_mass, solid.faces, shape.decomposition_threshold
-    )
+    centred, threshold = solid.vertices - solid.center_of_mass, shape.decomposition_threshold
+    hulls = decompose(centred, solid.faces, threshold)
     parts = [_hull(vertices + solid.center_of_mass) for vertices in hulls]
     return [scaled(part, scale) for part in parts]
 
@@ -267,27 +267,13 @@ def _hull(vertices: Array) -> Triangles:
     return hull.vertices, hull.faces
 
 
-def _greatest_depth(points: Array, part: Triangles) -> float:
-    """Largest depth of points inside a convex part [m]."""
-    normals, offsets = _planes(part)
-    lengths = np.linalg.norm(normals, axis=1)
-    real = lengths > 0
-    depths = (offsets[real] - points @ normals[real].T) / lengths[real]
-    return float(depths.min(axis=1).max())
-
-
-def _in_box(points: Array, vertices: Array) -> NDArray[np.bool_]:
-    inside = (points >= vertices.min(axis=0)) & (points <= vertices.max(axis=0))
-    return np.asarray(inside.all(axis=1))
-
-
 def in_part(points: Array, part: Triangles) -> NDArray[np.bool_]:
     """Return which points (n, 3) are inside a convex part, (n,)."""
-    normals, offsets = _planes(part)
+    normals, offsets = planes(part)
     return np.asarray((points @ normals.T <= offsets).all(axis=1))
 
 
-def _planes(part: Triangles) -> tuple[Array, Array]:
+def planes(part: Triangles) -> tuple[Array, Array]:
     """Outward face normals (m, 3), of length twice the area, and offsets (m,)."""
     a, b, c = part[0][part[1]].transpose(1, 0, 2)
     normals = np.cross(b - a, c - a)
@@ -321,11 +307,9 @@ def _volume_warning(kind: str, parts: Sequence[Triangles], solid: Solid) -> list
 def _position_warning(parts: Sequence[Triangles], solid: Solid) -> list[str]:
     corners = np.vstack([vertices for vertices, _ in parts])
     gap = distance_of_boxes(corners, solid.vertices)
-    if gap <= POSITION_TOLERANCE * np.ptp(solid.vertices, axis=0).max():
-        return []
-    return [
-        f"the convex parts end {gap * 1e3:.3g} mm from where the mesh ends; are they in its frame?"
-    ]
+    near = gap <= POSITION_TOLERANCE * np.ptp(solid.vertices, axis=0).max()
+    text = f"the convex parts end {gap * 1e3:.3g} mm from where the mesh ends"
+    return [] if near else [f"{text}; are they in its frame?"]
 
 
 # CoACD
@@ -378,9 +362,8 @@ def _cut(vertices: Array, faces: Faces, threshold: float) -> tuple[Array, ...]:
                 return parts
             if not preprocess:
                 report_progress(f"CoACD failed ({_ending(code)}); uniting the surface by voxels")
-    raise BuildError(
-        f"CoACD could not cut this mesh into convex parts ({_ending(code)}); {OTHERWISE}"
-    )
+    message = f"CoACD could not cut this mesh into convex parts ({_ending(code)})"
+    raise BuildError(f"{message}; {OTHERWISE}")
 
 
 def _ending(code: int) -> str:
@@ -419,12 +402,3 @@ def _read(file: Path) -> tuple[Array, ...] | None:
     if not whole or sizes.sum() != len(points) or not np.isfinite(points).all():
         return None
     return tuple(np.split(points, np.cumsum(sizes)[:-1]))
-
-
-def _save(file: Path, parts: tuple[Array, ...]) -> None:
-    sizes = np.array([len(points) for points in parts], dtype=np.int64)
-    try:
-        with atomic_path(file) as temporary, temporary.open("wb") as target:
-            np.savez_compressed(target, points=np.vstack(parts), sizes=sizes)
-    except (ResultError, OSError):
-        return  # without a cache, parts are only made again

@@ -12,24 +12,25 @@ import errno
 import hashlib
 import json
 import logging
-import math
 import re
 import signal
 import threading
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar
-from dataclasses import fields, is_dataclass
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, TypeVar
+
+from pydantic_core import to_jsonable_python
 
 from softgrasp import assets
 from softgrasp._version import __version__
 from softgrasp.errors import DescriptionError, ResultError, did_you_mean
 
 logger = logging.getLogger(__name__)
+T = TypeVar("T")
 RESULT_FILE = "result.json"
 """Document of a result."""
 TRAJECTORY_FILE = "trajectory.npz"
@@ -120,17 +121,11 @@ def plain_data(value: Any) -> Any:
     Dataclasses and descriptions become dictionaries, tuples and arrays lists, numbers of numpy
     those of Python.
     """
-    if hasattr(value, "tolist"):
-        value = value.tolist()
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {key: plain_data(part) for key, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain_data(part) for part in value]
-    if is_dataclass(value):
-        return {field.name: plain_data(getattr(value, field.name)) for field in fields(value)}
-    return plain_data(value.model_dump(mode="json")) if hasattr(value, "model_dump") else value
+
+    def of_others(part: Any) -> Any:
+        return part.tolist() if hasattr(part, "tolist") else dict(part)
+
+    return to_jsonable_python(value, inf_nan_mode="null", fallback=of_others)
 
 
 def json_text(document: Any) -> str:
@@ -191,8 +186,6 @@ def delayed_interrupt() -> Iterator[Callable[[], None]]:
 
 
 # Output directories of runs
-
-
 def start_run(directory: Path) -> None:
     """Begin a run that writes into a directory; its first file writes the marker."""
     _new_runs.add(directory.resolve())
@@ -200,10 +193,8 @@ def start_run(directory: Path) -> None:
 
 def run_directory(target: Path) -> Path | None:
     """Return the output directory of the run that a file belongs to; None without a run."""
-    for directory in list(target.absolute().parents)[:MARKER_DEPTH]:
-        if (directory / MARKER).is_file() or directory.resolve() in _new_runs:
-            return directory
-    return None
+    above = list(target.absolute().parents)[:MARKER_DEPTH]
+    return next((d for d in above if (d / MARKER).is_file() or d.resolve() in _new_runs), None)
 
 
 def note_written(target: Path, *, grows: bool = False) -> None:
@@ -231,11 +222,19 @@ def note_written(target: Path, *, grows: bool = False) -> None:
 
 def was_written(target: Path, directory: Path) -> bool:
     """Return whether a run wrote a file of its output directory, and nobody changed it since."""
-    written = _write(directory)
+    try:
+        text = (directory / MARKER).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return False
+    written = {}
+    for line in text.splitlines():
+        with suppress(ValueError, KeyError, TypeError, RecursionError):
+            entry = json.loads(line)  # of a run, or cut short by a crash, where it has no file
+            written[str(entry["file"])] = entry["bytes_ns"]
     name = _name_in(directory, target)
     if name not in written:
         return False
-    status = target.stat()
+    status = target.stat()  # None is a file that grows
     return written[name] in (None, [status.st_size, status.st_mtime_ns])
 
 
@@ -274,37 +273,20 @@ def _name_in(directory: Path, target: Path) -> str:
     return target.absolute().relative_to(directory.absolute()).as_posix()
 
 
-def _write(directory: Path) -> dict[str, list[int] | None]:
-    """Return size [bytes] and time [ns] of the files in the marker by name; None: it grows."""
-    try:
-        text = (directory / MARKER).read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return {}
-    written = {}
-    for line in text.splitlines():
-        try:
-            entry = json.loads(line)
-            written[str(entry["file"])] = entry["bytes_ns"]
-        except (ValueError, KeyError, TypeError, RecursionError):
-            continue  # the line of a run, or one that a crash cut short
-    return written
-
-
 # Progress
-
-
 @contextmanager
-def listening(listener: Listener) -> Iterator[None]:
-    """Send progress reports to a listener while the block runs.
-
-    Args:
-        listener: Called with the text and the completed fraction.
-    """
-    token = _listener.set(listener)
+def setting(variable: ContextVar[T], value: T) -> Iterator[None]:
+    """Set a context variable while the block runs."""
+    token = variable.set(value)
     try:
         yield
     finally:
-        _listener.reset(token)
+        variable.reset(token)
+
+
+def listening(listener: Listener) -> AbstractContextManager[None]:
+    """Send progress reports, a text and the completed fraction, to a listener during the block."""
+    return setting(_listener, listener)
 
 
 def report_progress(text: str, done: float | None = None) -> None:
@@ -316,8 +298,7 @@ def report_progress(text: str, done: float | None = None) -> None:
     """
     if done is None:
         logger.info("%s%s.", text[:1].upper(), text[1:])
-    listener = _listener.get()
-    if listener is not None:
+    if (listener := _listener.get()) is not None:
         listener(text, done)
 
 

@@ -74,12 +74,7 @@ def finger_hash(finger: SoftFinger) -> str:
 def save_finger_ensemble(
     finger: SoftFinger, columns: Mapping[str, Array], finger_file: str | Path
 ) -> Path:
-    """Write an ensemble beside the file of its finger and return its path.
-
-    Args:
-        finger: Calibrated finger, as in the file.
-        columns: Numbers of a joint, (n,) each, by field and joint from 1.
-        finger_file: File of the finger.
+    """Write columns, (n,) each, by field and joint from 1, beside the file of their finger.
 
     Raises:
         ResultError: The file cannot be written.
@@ -91,10 +86,7 @@ def save_finger_ensemble(
 
 @loader
 def load_finger_ensemble(finger_file: str | Path) -> FingerEnsemble:
-    """Load a calibrated finger and the ensemble beside its file.
-
-    Args:
-        finger_file: ``finger.yaml`` of a calibration.
+    """Load a calibrated finger, ``finger.yaml``, and the ensemble beside its file.
 
     Raises:
         DescriptionError: There is no ensemble beside it, it belongs to another finger, or a number
@@ -116,22 +108,17 @@ def load_finger_ensemble(finger_file: str | Path) -> FingerEnsemble:
             "hand, calibrate it again"
         )
     heads, *rows = list(csv.reader(lines)) or [[]]
-    _check_columns(heads, finger, path)
+    joints = range(1, len(finger.joints) + 1)
+    columns = [f"{kind}_{joint}" for kind in FIELDS for joint in joints]
+    if not heads or not set(heads) <= set(columns):
+        unknown = next((f"'{head}'" for head in heads if head not in columns), "none")
+        raise DescriptionError(
+            f"{path}:2: expected columns {columns[0]} … {columns[-1]}, found {unknown}"
+        )
     numbers = [_numbers(row, heads, path, line) for line, row in enumerate(rows, start=3)]
     if not numbers:
         raise DescriptionError(f"{path}: expected a row for each finger, found none")
     return FingerEnsemble(finger, dict(zip(heads, np.array(numbers).T, strict=True)))
-
-
-def _check_columns(heads: list[str], finger: SoftFinger, path: Path) -> None:
-    joints = range(1, len(finger.joints) + 1)
-    known = [f"{kind}_{joint}" for kind in FIELDS for joint in joints]
-    unknown = [head for head in heads if head not in known]
-    if unknown or not heads:
-        present = f"'{unknown[0]}'" if unknown else "none"
-        raise DescriptionError(
-            f"{path}:2: expected columns {known[0]} … {known[-1]}, found {present}"
-        )
 
 
 def _numbers(row: list[str], heads: list[str], path: Path, line: int) -> list[float]:

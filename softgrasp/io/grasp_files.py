@@ -28,13 +28,13 @@ from softgrasp.io.input_limits import MAX_ARRAYS, check_size, loader
 from softgrasp.mechanics.transforms import Array, position_of, quaternion_of, transform
 
 GraspFormat = Literal["DexGraspBench", "BODex", "DexGraspNet", "softgrasp"]
+_ARRAY_PARTS = (
+    ("multiarray", "_reconstruct"),
+    ("multiarray", "scalar"),
+    ("numeric", "_frombuffer"),
+)
 ALLOWED = {
-    ("numpy._core.multiarray", "_reconstruct"),
-    ("numpy._core.multiarray", "scalar"),
-    ("numpy.core.multiarray", "_reconstruct"),
-    ("numpy.core.multiarray", "scalar"),
-    ("numpy._core.numeric", "_frombuffer"),
-    ("numpy.core.numeric", "_frombuffer"),
+    *((f"numpy.{core}.{m}", name) for core in ("core", "_core") for m, name in _ARRAY_PARTS),
     ("numpy", "ndarray"),
     ("numpy", "dtype"),
     ("collections", "OrderedDict"),
@@ -73,14 +73,9 @@ class ForeignGrasps(NamedTuple):
 
 
 # Reading
-
-
 @loader
 def read_grasps(path: str | Path) -> ForeignGrasps:
-    """Read grasps of DexGraspBench, BODex or DexGraspNet.
-
-    Args:
-        path: A ``.npy`` file, or a directory of files of one format, which is searched.
+    """Read grasps of DexGraspBench, BODex or DexGraspNet: a ``.npy`` file, or all in a directory.
 
     Raises:
         DescriptionError: There is no such file, it holds no grasps in a known format, an array has
@@ -130,52 +125,37 @@ def _in_file(path: Path, content: Any) -> ForeignGrasps:
 def _dexgraspbench(path: Path, content: Mapping[str, Any]) -> Iterable[ForeignGrasp]:
     grasp = np.atleast_2d(_numbers(path, content, "grasp_qpos"))
     if grasp.ndim != 2 or grasp.shape[1] < 8:
-        raise DescriptionError(
-            f"{path}: grasp_qpos: expected a hand pose of 7 numbers and joint variables, found "
-            f"shape {grasp.shape}"
-        )
+        expected = "a hand pose of 7 numbers and joint variables"
+        raise _wrong(path, "grasp_qpos", expected, f"shape {grasp.shape}")
     rows = [grasp]
     for name in ("pregrasp_qpos", "squeeze_qpos"):
         values = grasp if name not in content else np.atleast_2d(_numbers(path, content, name))
         if values.shape != grasp.shape:
-            raise DescriptionError(
-                f"{path}: {name}: expected the shape of grasp_qpos, {grasp.shape}, found "
-                f"{values.shape}"
-            )
+            expected = f"the shape of grasp_qpos, {grasp.shape}"
+            raise _wrong(path, name, expected, values.shape)
         rows.append(values)
     count = len(grasp)
     has_poses = "obj_pose" in content
     poses = np.atleast_2d(_numbers(path, content, "obj_pose")) if has_poses else _still(count)
     if poses.shape not in ((1, 7), (count, 7)):
-        raise DescriptionError(
-            f"{path}: obj_pose: expected 7 numbers, or as many rows as grasps, found shape "
-            f"{poses.shape}"
-        )
+        expected = "7 numbers, or as many rows as grasps"
+        raise _wrong(path, "obj_pose", expected, f"shape {poses.shape}")
     scales = _scales(path, content, "obj_scale")
     if len(scales) not in (1, count):
-        raise DescriptionError(
-            f"{path}: obj_scale: expected one number, or one per grasp, found {len(scales)}"
-        )
+        raise _wrong(path, "obj_scale", "one number, or one per grasp", len(scales))
     file = str(content.get("obj_path", ""))
     listed = _joint_names(path, content, grasp.shape[1] - 7)
     for index in range(count):
-        yield _grasp(
-            path,
-            np.array([rows[1][index], rows[0][index], rows[2][index]]),
-            listed,
-            poses[index % len(poses)],
-            scales[index % len(scales)],
-            file,
-        )
+        postures = np.array([rows[1][index], rows[0][index], rows[2][index]])
+        pose, scale = poses[index % len(poses)], scales[index % len(scales)]
+        yield _grasp(path, postures, listed, pose, scale, file)
 
 
 def _bodex(path: Path, content: Mapping[str, Any]) -> Iterable[ForeignGrasp]:
     values = _numbers(path, content, "robot_pose")
     if values.ndim != 4 or values.shape[0] != 1 or values.shape[2] != 3 or values.shape[3] < 8:
-        raise DescriptionError(
-            f"{path}: robot_pose: expected the shape (1, grasps, 3, 7 + joints) of a hand without "
-            f"an arm, found {values.shape}"
-        )
+        expected = "the shape (1, grasps, 3, 7 + joints) of a hand without an arm"
+        raise _wrong(path, "robot_pose", expected, values.shape)
     listed = _joint_names(path, content, values.shape[3] - 7)
     scene = np.ravel(content.get("scene_path", ""))
     file = str(scene[0]) if len(scene) else ""
@@ -189,7 +169,7 @@ def _joint_names(path: Path, content: Mapping[str, Any], count: int) -> tuple[st
     names = content.get("joint_names")
     listed = None if names is None else tuple(str(name) for name in np.ravel(names))
     if listed is not None and len(listed) != count:
-        raise DescriptionError(f"{path}: joint_names: expected {count} names, found {len(listed)}")
+        raise _wrong(path, "joint_names", f"{count} names", len(listed))
     return listed
 
 
@@ -202,24 +182,16 @@ def _bodex_object(path: Path, content: Mapping[str, Any]) -> tuple[Array, float]
     if not meshes:
         return _still(1)[0], 1.0
     if name not in meshes:
-        raise DescriptionError(
-            f"{path}: manip_name: expected a mesh of world_cfg, found '{name}'; there are "
-            f"{', '.join(map(str, meshes))}"
-        )
+        actual = f"'{name}'; there are {', '.join(map(str, meshes))}"
+        raise _wrong(path, "manip_name", "a mesh of world_cfg", actual)
     if not isinstance(meshes[name], Mapping):
-        raise DescriptionError(
-            f"{path}: world_cfg: expected pose and scale of '{name}', found {_kind(meshes[name])}"
-        )
+        raise _wrong(path, "world_cfg", f"pose and scale of '{name}'", _kind(meshes[name]))
     pose = _numbers(path, meshes[name], "pose").ravel()
     if pose.shape != (7,):
-        raise DescriptionError(
-            f"{path}: world_cfg: expected 7 numbers as the pose of '{name}', found {len(pose)}"
-        )
+        raise _wrong(path, "world_cfg", f"7 numbers as the pose of '{name}'", len(pose))
     scales = _scales(path, meshes[name], "scale")
     if np.ptp(scales) > 1e-3 * max(scales):
-        raise DescriptionError(
-            f"{path}: world_cfg: expected one scale of '{name}' along all axes, found {scales}"
-        )
+        raise _wrong(path, "world_cfg", f"one scale of '{name}' along all axes", scales)
     return pose, scales[0]
 
 
@@ -248,6 +220,10 @@ def _dexgraspnet(path: Path, items: Sequence[Mapping[str, Any]]) -> Iterable[For
         )
 
 
+def _wrong(path: Path | str, name: str, expected: str, actual: object) -> DescriptionError:
+    return DescriptionError(f"{path}: {name}: expected {expected}, found {actual}")
+
+
 def _variables(where: str, content: Any) -> dict[str, float]:
     """Read joint variables by name."""
     if not isinstance(content, Mapping):
@@ -256,11 +232,9 @@ def _variables(where: str, content: Any) -> dict[str, float]:
         )
     variables = {}
     for name, value in content.items():
-        number = _plain_number(value)
-        if number is None:
-            raise DescriptionError(
-                f"{where}.qpos.{name}: expected a finite number, found {value!r}"
-            )
+        if (number := _plain_number(value)) is None:
+            message = f"{where}.qpos.{name}: expected a finite number, found {value!r}"
+            raise DescriptionError(message)
         variables[str(name)] = number
     return variables
 
@@ -272,7 +246,7 @@ def _scales(where: Path | str, content: Mapping[str, Any], name: str) -> list[fl
         number = _plain_number(value)
         if number is None or number <= 0.0:
             present = "none" if value is None else repr(value)
-            raise DescriptionError(f"{where}: {name}: expected a number above 0, found {present}")
+            raise _wrong(where, name, "a number above 0", present)
         scales.append(number)
     return scales
 
@@ -316,15 +290,13 @@ def _still(count: int) -> Array:
 def _numbers(path: Path, content: Mapping[str, Any], name: str) -> Array:
     """Read an array of finite numbers."""
     if name not in content:
-        raise DescriptionError(f"{path}: {name}: expected an array of numbers, found none")
+        raise _wrong(path, name, "an array of numbers", "none")
     try:
         values = np.array(content[name], dtype=float)
     except (TypeError, ValueError):
-        raise DescriptionError(
-            f"{path}: {name}: expected an array of numbers, found {_kind(content[name])}"
-        ) from None
+        raise _wrong(path, name, "an array of numbers", _kind(content[name])) from None
     if not np.isfinite(values).all():
-        raise DescriptionError(f"{path}: {name}: expected finite numbers, found one that is not")
+        raise _wrong(path, name, "finite numbers", "one that is not")
     return values
 
 
@@ -364,10 +336,9 @@ def _unpickle(path: Path) -> Any:
 
 
 def _content(file: BinaryIO) -> Any:
-    version = np.lib.format.read_magic(file)
-    read = np.lib.format.read_array_header_1_0
-    if version != (1, 0):
-        read = np.lib.format.read_array_header_2_0
+    is_old = np.lib.format.read_magic(file) == (1, 0)
+    formats = np.lib.format
+    read = formats.read_array_header_1_0 if is_old else formats.read_array_header_2_0
     shape, _, dtype = read(file)
     if dtype.hasobject:
         content = _Unpickler(file).load()
@@ -379,14 +350,8 @@ def _content(file: BinaryIO) -> Any:
 
 
 # Writing
-
-
 def write_grasps(grasps: Sequence[ForeignGrasp], directory: str | Path) -> list[Path]:
-    """Write grasps in the format of DexGraspBench, one file each.
-
-    Args:
-        grasps: The grasps.
-        directory: Directory of the files, made where needed.
+    """Write grasps in the format of DexGraspBench, one file each, into a directory.
 
     Raises:
         ResultError: The directory cannot be written.

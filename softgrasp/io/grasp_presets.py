@@ -83,7 +83,8 @@ def link_surfaces(hand: Hand) -> dict[str, Array]:
     if hand.palm.shape is not None:
         first = [(hand.palm.shape, hand.palm.pose)]
         shapes = first + [(part.shape, part.pose) for part in hand.palm.parts]
-        points["palm"] = np.vstack([surface_points(shapes), *map(_inner_points, shapes)])
+        inner = (_move(inside(hull), pose) for shape, pose in shapes for hull in _hulls(shape))
+        points["palm"] = np.vstack([surface_points(shapes), *inner])
     return points
 
 
@@ -102,12 +103,7 @@ def row_shapes(row: Phalanx, link: Link) -> list[Placed]:
 
 
 def jaw_positions(limits: tuple[float, float], *, is_hinge: bool) -> list[float]:
-    """Return positions of a joint at which a jaw is looked at, (k,); none of a joint of an arm.
-
-    Args:
-        limits: Range of the joint [rad or m].
-        is_hinge: Whether it is a hinge.
-    """
+    """Return positions [rad or m] of a joint at which to check a jaw; none for that of an arm."""
     low, high = limits
     return [] if is_hinge and high - low > MAX_SWING else np.linspace(low, high, POSITIONS).tolist()
 
@@ -158,10 +154,8 @@ def on_faces(hull: Hull) -> Array:
     points = [hull.vertices]
     for axis in range(3):
         others = [index for index in range(3) if index != axis]
-        counts = [int(np.ceil((high[i] - low[i]) / spacing - 1e-6)) for i in others]
-        sides = [
-            np.linspace(low[i], high[i], count + 1) for i, count in zip(others, counts, strict=True)
-        ]
+        counts = {i: int(np.ceil((high[i] - low[i]) / spacing - 1e-6)) for i in others}
+        sides = [np.linspace(low[i], high[i], count + 1) for i, count in counts.items()]
         grid = np.stack(np.meshgrid(*sides, indexing="ij"), axis=-1).reshape(-1, 2)
         rest = offsets - grid @ normals[:, others].T
         along = normals[:, axis]
@@ -215,12 +209,6 @@ def corners(shape: Shape) -> Array:
     raise AssertionError(shape)
 
 
-def _inner_points(placed: Placed) -> Array:
-    """Sample a grid inside the convex hulls of a shape, (n, 3) [m]."""
-    shape, pose = placed
-    return np.vstack([np.empty((0, 3)), *(_move(inside(hull), pose) for hull in _hulls(shape))])
-
-
 def _move(points: Array, pose: Pose) -> Array:
     frame = transform(pose.position, pose.quaternion)
     return np.asarray(points @ frame[:3, :3].T + frame[:3, 3])
@@ -236,12 +224,10 @@ def _hulls(shape: Shape) -> list[Hull]:
 
 # Presets
 def preset_of(grasp: SynthesizedGrasp) -> GraspPreset:
-    """Make a preset from a synthesized grasp; long objects are rotated to lie in the hand.
-
-    Args:
-        grasp: Grasp in the hand's frame, whose z axis is up.
-    """
-    across = _euler(grasp)
+    """Make a preset from a grasp in the hand's frame, z up; long objects lie across the hand."""
+    along = np.array([grasp.object_axis.axis])
+    rotation, _ = Rotation.align_vectors(along, np.array([[0.0, 0.0, 1.0]]))
+    across = triple(np.round(euler_from_rotation(rotation), 6))
     upwards = grasp.normals and float(np.abs(np.array(grasp.normals)[:, 2]).mean()) > ALONG_Z
     return GraspPreset(
         center=grasp.center,
@@ -266,14 +252,6 @@ def in_frame(grasp: SynthesizedGrasp, frame: Array) -> SynthesizedGrasp:
     )
 
 
-def _euler(grasp: SynthesizedGrasp) -> tuple[float, float, float]:
-    """Compute Euler angles that lay an object's z axis along the hand's long-object axis [rad]."""
-    rotation, _ = Rotation.align_vectors(
-        np.array([grasp.object_axis.axis]), np.array([[0.0, 0.0, 1.0]])
-    )
-    return triple(np.round(euler_from_rotation(rotation), 6))
-
-
 # Changes by a YAML file beside the model
 def rename_fingers(hand: Hand, names: Tree) -> tuple[Finger, ...]:
     """Return the fingers of a hand with the new names of the file.
@@ -292,13 +270,7 @@ def rename_fingers(hand: Hand, names: Tree) -> tuple[Finger, ...]:
 def change_grasps(
     hand: Hand, fields: Tree, units: Sequence[float], shared: Mapping[str, Tree] | None = None
 ) -> Grasps:
-    """Return the grasps of a hand with the fields of the file; others are kept.
-
-    Args:
-        hand: The hand.
-        fields: Fields by grasp, in SI except for ``rates`` and ``start``.
-        units: Unit of each actuator in SI.
-        shared: Fields of both grasps, of lower rank.
+    """Return the grasps of a hand with fields of a file, in SI but ``rates`` and ``start``.
 
     Raises:
         DescriptionError: A grasp or a field is unknown or does not fit; knows its location.

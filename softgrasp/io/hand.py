@@ -7,19 +7,20 @@ one. ``save_hand`` writes a file from which ``load_hand`` makes an equal hand.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
-from softgrasp.description.adhesion import Bellows
 from softgrasp.description.base import error_at, error_inside
+from softgrasp.description.contact import Bellows
 from softgrasp.description.finger import Finger, Phalanx
 from softgrasp.description.geometry import Pose
 from softgrasp.description.hand import Grasps, Hand
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.errors import DescriptionError
+from softgrasp.io.files import setting
 from softgrasp.io.input_limits import loader
 from softgrasp.io.object import anchor_mesh
 from softgrasp.io.yaml_files import (
@@ -53,18 +54,9 @@ SELECTED: ContextVar[str] = ContextVar("hand", default="")
 """First link of the hand in files that this context reads; empty for all links."""
 
 
-@contextmanager
-def select_hand(root: str) -> Iterator[None]:
-    """Read the links from one outwards as the hand of a robot file in this context.
-
-    Args:
-        root: Name of the link.
-    """
-    token = SELECTED.set(root)
-    try:
-        yield
-    finally:
-        SELECTED.reset(token)
+def select_hand(root: str) -> AbstractContextManager[None]:
+    """Read the links from a named one outwards as the hand of robot files in this context."""
+    return setting(SELECTED, root)
 
 
 def hand_from(data: dict[str, Tree], *, directory: Path | None = None) -> Hand:
@@ -92,9 +84,8 @@ def hand_from(data: dict[str, Tree], *, directory: Path | None = None) -> Hand:
     synergies_to_si(tree.get("synergies"), units)
     for coupling in _dicts(tree.get("couplings")):
         if "offset" in coupling:
-            coupling["offset"] = scaled(
-                coupling["offset"], units.get(str(coupling.get("joint")), angle)
-            )
+            unit = units.get(str(coupling.get("joint")), angle)
+            coupling["offset"] = scaled(coupling["offset"], unit)
     if isinstance(palm := tree.get("palm"), dict):
         _pose_to_si(palm, "pose", length, angle, ("palm",), "palm")
         _parts_to_si(palm, length, angle, ("palm",), "palm")
@@ -111,11 +102,6 @@ def hand_from(data: dict[str, Tree], *, directory: Path | None = None) -> Hand:
 
 def finger_from(data: dict[str, Tree], length: float, angle: float) -> Finger:
     """Make one rigid finger from a tree with ``convention``, ``defaults`` and ``phalanges``.
-
-    Args:
-        data: The tree, without its ``units``.
-        length: Length unit of the tree [m].
-        angle: Angle unit of the tree [rad].
 
     Raises:
         DescriptionError: Something in the tree is wrong; knows its location.
@@ -181,7 +167,9 @@ def hand_yaml(hand: Hand) -> str:
     rows = [row for finger in fingers for row in finger["phalanges"]]
     for finger in fingers:
         for index, row in enumerate(finger["phalanges"], start=1):
-            _drop_default_names(row, index)
+            for key, name in {"name": f"P{index}", "joint_name": f"J{index}"}.items():
+                if row.get(key) == name:
+                    del row[key]
     if defaults := _extract_common(rows):
         head["defaults"] = defaults
     return dump(head | tree)
@@ -212,12 +200,11 @@ def join_from(data: dict[str, Tree], directory: Path, load: Callable[[str], Hand
                 f"expected a mapping with {', '.join(PART_FIELDS)}, found {part!r}", *location
             )
         _refuse_unknown(part, PART_FIELDS, location)
-        pose = pose_tree(
-            part.get("pose", {}), length, angle, (*location, "pose"), str(part["name"])
-        )
+        name, path = str(part["name"]), (*location, "pose")
+        pose = pose_tree(part.get("pose", {}), length, angle, path, name)
         beside = directory / str(part["hand"])
         hand = load(str(beside if beside.is_file() else part["hand"]))
-        parts.append(PlacedHand(str(part["name"]), hand, Pose(**pose)))
+        parts.append(PlacedHand(name, hand, Pose(**pose)))
     grasps = None
     if "grasps" in data:
         actuators = [actuator for part in parts for actuator in part.hand.actuators]
@@ -229,34 +216,20 @@ def join_from(data: dict[str, Tree], directory: Path, load: Callable[[str], Hand
 
 # Unit conversion
 def joint_units(tree: dict[str, Tree], length: float, angle: float) -> dict[str, float]:
-    """Return the unit of each joint variable in SI, by the joint names of the model.
-
-    Args:
-        tree: Fields of a hand.
-        length: Length unit of the tree [m].
-        angle: Angle unit of the tree [rad].
-    """
+    """Return the unit of each joint variable of a hand in SI, by the joint names of the model."""
     units = {}
     for finger in _dicts(tree.get("fingers")):
         for index, row in enumerate(_dicts(finger.get("phalanges")), start=1):
-            joint_name = str(row.get("joint_name") or f"J{index}")
-            name = (
-                joint_name
-                if finger.get("verbatim_names") is True
-                else f"{finger.get('name')}_{joint_name}"
-            )
+            prefix = "" if finger.get("verbatim_names") is True else f"{finger.get('name')}_"
+            name = prefix + str(row.get("joint_name") or f"J{index}")
             units[name] = _joint_unit(row, length, angle)
     return units
 
 
 def synergies_to_si(synergies: Tree, units: Mapping[str, float]) -> None:
-    """Convert the mean posture of synergies in place.
+    """Convert the mean posture of synergies in place by the units of joint variables.
 
     The matrix of a synergy is always in radians or metres for a weight z of 1.
-
-    Args:
-        synergies: Field of the file; anything but a mapping is left to the description to refuse.
-        units: Unit of each joint variable in SI, by joint name.
     """
     if not isinstance(synergies, dict) or not isinstance(synergies.get("joints"), list):
         return
@@ -280,14 +253,12 @@ def _grasps_to_si(tree: dict[str, Tree], length: float, angle: float) -> None:
         for key in ("rates", "start") if isinstance(preset, dict) else ():
             if key in preset:
                 preset[key] = rates_to_si(preset[key], units or [angle])
-    preshapes = tree.get("preshapes")
+    preshapes, units = tree.get("preshapes"), units or [angle]
     if isinstance(preshapes, dict):
-        tree["preshapes"] = {
-            name: rates_to_si(positions, units or [angle]) for name, positions in preshapes.items()
-        }
+        tree["preshapes"] = {name: rates_to_si(at, units) for name, at in preshapes.items()}
     for preshape in _dicts(preshapes):
         if "positions" in preshape:
-            preshape["positions"] = rates_to_si(preshape["positions"], units or [angle])
+            preshape["positions"] = rates_to_si(preshape["positions"], units)
 
 
 def _finger_to_si(
@@ -352,18 +323,10 @@ def _convert(tree: Tree, length: float, angle: float, done: tuple[str, ...]) -> 
     if not isinstance(tree, dict):
         return tree
     rest = {key: value for key, value in tree.items() if key not in done}
-    leaves = {k: v for k, v in rest.items() if not isinstance(v, dict) and not _holds_dicts(v)}
-    result = to_si(leaves, length, angle)
-    for key, value in tree.items():
-        if key in done:
-            result[key] = value
-        elif key not in leaves:
-            result[key] = _convert(value, length, angle, done)
-    return {key: result[key] for key in tree}
-
-
-def _holds_dicts(value: Tree) -> bool:
-    return isinstance(value, list) and any(isinstance(part, dict) for part in value)
+    leaves = {k: v for k, v in rest.items() if not isinstance(v, dict) and not _dicts(v)}
+    result = tree | to_si(leaves, length, angle)
+    nested = {k: _convert(v, length, angle, done) for k, v in rest.items() if k not in leaves}
+    return result | nested
 
 
 # Fields of a hand
@@ -386,18 +349,14 @@ def _with_rows(finger: dict[str, Tree], defaults: dict[str, Tree]) -> dict[str, 
     rows = finger.get("phalanges")
     if not isinstance(rows, list):
         return dict(finger)
-    return finger | {"phalanges": [_merge(defaults, row) for row in rows]}
-
-
-def _merge(defaults: dict[str, Tree], row: Tree) -> Tree:
-    if not isinstance(row, dict):
-        return row
-    inherited = dict(defaults)
-    if "mass" in row:
-        inherited.pop("density", None)
-    if "density" in row:
-        inherited.pop("mass", None)
-    return inherited | row
+    weights = {"mass", "density"}  # one in a row replaces both
+    lighter = {key: value for key, value in defaults.items() if key not in weights}
+    return finger | {
+        "phalanges": [
+            (lighter if weights & row.keys() else defaults) | row if isinstance(row, dict) else row
+            for row in rows
+        ]
+    }
 
 
 def _put_finger(
@@ -429,32 +388,23 @@ def _rows(tree: dict[str, Tree]) -> list[dict[str, Any]]:
 
 def _locate(error: DescriptionError, data: dict[str, Tree]) -> DescriptionError:
     """Relocate an error to the top-level field from which a finger has the value."""
+    outer: FieldPath
     match error.location:
         case ("fingers", int(index), "phalanges", int(row), str(key), *rest):
-            fields = data["fingers"][index]["phalanges"][row]
-            if key not in fields and key in data.get("defaults", {}):
-                inner = f"fingers[{index}].phalanges[{row}]"
-                return _move(error, inner, "defaults", ("defaults", key, *rest))
-        case ("fingers", int(index), "convention"):
-            if "convention" in data and "convention" not in data["fingers"][index]:
-                inner = f"fingers[{index}].convention"
-                return _move(error, inner, "convention", ("convention",))
-    return error
-
-
-def _move(error: DescriptionError, inner: str, outer: str, location: FieldPath) -> DescriptionError:
-    field = (error.field or inner).replace(inner, outer, 1)
-    return DescriptionError(error.message, field=field, location=location, value=error.actual)
+            stated, shared = data["fingers"][index]["phalanges"][row], data.get("defaults", {})
+            inner, outer = f"fingers[{index}].phalanges[{row}]", ("defaults", key, *rest)
+        case ("fingers", int(index), "convention" as key):
+            stated, shared = data["fingers"][index], data
+            inner, outer = f"fingers[{index}].convention", ("convention",)
+        case _:
+            return error
+    if key in stated or key not in shared:
+        return error
+    field = (error.field or inner).replace(inner, str(outer[0]), 1)
+    return DescriptionError(error.message, field=field, location=outer, value=error.actual)
 
 
 # Output
-def _drop_default_names(row: dict[str, Tree], index: int) -> None:
-    """Remove names that equal the default for the index of the phalanx."""
-    for key, letter in (("name", "P"), ("joint_name", "J")):
-        if row.get(key) == f"{letter}{index}":
-            del row[key]
-
-
 def _extract_common(rows: list[dict[str, Tree]]) -> dict[str, Tree]:
     """Remove and return the fields that are equal in all phalanges."""
     if len(rows) < 2:

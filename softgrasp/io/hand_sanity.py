@@ -127,12 +127,7 @@ def stroke_doubt(low: float, high: float) -> Doubt | None:
 
 
 def millimetres_doubt(length: float, longest: float) -> Doubt | None:
-    """Return a message on a length that is implausible in metres; None if it is plausible.
-
-    Args:
-        length: Length of the longest finger [m].
-        longest: Largest plausible value [m].
-    """
+    """Return a message on a finger longer than the longest plausible one [m]; None if it is not."""
     if length <= longest:
         return None
     meant = length / MILLIMETRES
@@ -146,11 +141,7 @@ def millimetres_doubt(length: float, longest: float) -> Doubt | None:
 
 
 def hull_note(surfaces: Iterable[Surface]) -> list[str]:
-    """Return a sentence about closed meshes that fill little of the hulls that touch; or nothing.
-
-    Args:
-        surfaces: Collision meshes of a hand.
-    """
+    """Return a sentence about closed meshes that fill little of their hulls; or nothing."""
     hollow = []
     for name, vertices, faces in surfaces:
         edges = np.sort(faces[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2), axis=1)
@@ -200,10 +191,6 @@ def _longest(hand: Hand) -> float:
 
 def warn_of_unopposed(subject: str, grasps: SynthesizedGrasps) -> None:
     """Warn of synthesized grasps in which the fingers enclose no ball.
-
-    Args:
-        subject: The hand or its file, for the message.
-        grasps: Its grasps.
 
     Warns:
         SoftgraspWarning: One for each such grasp.

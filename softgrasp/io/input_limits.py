@@ -125,13 +125,8 @@ def check_size(path: Path, limit: int = MAX_TEXT) -> None:
 
 
 # YAML and JSON
-
-
 def check_tree(tree: Any) -> None:
-    """Refuse a tree of dicts and lists that is too large when shared parts are copied.
-
-    Args:
-        tree: Tree in which an alias and its anchor are one object.
+    """Refuse a tree that is too large with copies of parts that aliases share with their anchors.
 
     Raises:
         DescriptionError: It has too many values, is nested too deeply, or contains itself.
@@ -201,8 +196,6 @@ def read_json(path: Path) -> Any:
 
 
 # XML
-
-
 def check_elements(root: Element) -> None:
     """Refuse an XML document that is too large, or whose model would be.
 
@@ -272,8 +265,6 @@ def _refuse(element: Element, expected: str, actual: str, name: str = "") -> NoR
 
 
 # Arrays
-
-
 def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
     """Read all arrays of an ``.npz`` file, after a check of the sizes that it states.
 
@@ -316,8 +307,6 @@ def _check_arrays(stream: Any) -> None:
 
 
 # Errors that nobody expected
-
-
 def loader(read: Callable[P, T]) -> Callable[P, T]:
     """Make a reader of descriptions report any other exception as an error that names the file.
 

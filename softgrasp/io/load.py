@@ -72,7 +72,8 @@ def load_hand(name: str | Path, *, root: str = "") -> Hand:
 def _hand(name: str | Path, root: str) -> Hand:
     path = Path(name)
     if path.suffix.lower() in YAML_SUFFIXES:
-        if _has_robot_model(path):
+        model = YamlFile(path).data.get("model")  # a URDF or xacro file, or an MJCF file
+        if isinstance(model, str) and Path(model).suffix.lower() not in MODEL_SUFFIXES:
             from softgrasp.io.urdf.hand import change_hand
 
             return YamlFile(path).read(lambda data: change_hand(data, path.parent, root))
@@ -98,12 +99,6 @@ def _refuse_root(name: str | Path, root: str) -> None:
             "expected the first link of a hand (--hand, root) only with a URDF or xacro file, "
             f"found '{root}' for '{name}'"
         )
-
-
-def _has_robot_model(path: Path) -> bool:
-    """Return whether a YAML file names a URDF or xacro file as its model."""
-    model = YamlFile(path).data.get("model")
-    return isinstance(model, str) and Path(model).suffix.lower() not in MODEL_SUFFIXES
 
 
 def _urdf_hand(name: str | Path, root: str) -> Hand:
@@ -181,7 +176,14 @@ def _object(
         return read_mjcf_object(path, mass=mass, density=density, lock_joints=lock_joints)
     if str(name).startswith(YCB_PREFIX):
         return load_ycb(str(name), mass=mass, density=density)
-    obj = _describe_object(str(name), path)
+    if suffix in YAML_SUFFIXES:
+        obj = read_object(path)
+        if isinstance(obj.shape, Mesh) and Path(obj.shape.file).is_absolute():
+            obj = obj.replace(shape=stamp(obj.shape))
+    else:
+        known = (*YAML_SUFFIXES, *MESH_SUFFIXES, ".urdf", MODEL_SUFFIX)
+        _refuse_other_files(path, "an object", known)
+        obj = read_object(assets.find("objects", str(name)))
     if mass is None and density is None:
         return obj
     return obj.weighing(mass=mass, density=density)
@@ -232,18 +234,6 @@ def robot_path(name: str | Path) -> Path:
     return assets.find(ROBOTS, str(name))
 
 
-def _describe_object(name: str, path: Path) -> GraspObject:
-    if path.suffix.lower() not in YAML_SUFFIXES:
-        _refuse_other_files(
-            path, "an object", (*YAML_SUFFIXES, *MESH_SUFFIXES, ".urdf", MODEL_SUFFIX)
-        )
-        return read_object(assets.find("objects", name))
-    obj = read_object(path)
-    if isinstance(obj.shape, Mesh) and Path(obj.shape.file).is_absolute():
-        return obj.replace(shape=stamp(obj.shape))
-    return obj
-
-
 def _refuse_other_files(path: Path, what: str, suffixes: tuple[str, ...]) -> None:
     """Refuse a file with an unsupported suffix; accept a plain name."""
     if path.suffix or len(path.parts) > 1:
@@ -263,8 +253,6 @@ def _find_shipped(path: Path) -> Path | None:
 
 
 # Files that descriptions name
-
-
 def list_described_files(value: object) -> Iterator[Path]:
     """Yield the files that a description names at any depth, such as meshes of its objects.
 

@@ -137,12 +137,7 @@ def stamp(shape: Mesh) -> Mesh:
 
 
 def size_doubt(extent: float, shape: Mesh) -> str:
-    """Return a warning about the unit of a mesh with a suggestion; "" if it is plausible.
-
-    Args:
-        extent: Largest extent [m].
-        shape: Mesh with the unit in which it was read.
-    """
+    """Return a warning about the unit of a mesh of an extent [m], with a suggestion; "" without."""
     if SMALLEST <= extent <= LARGEST:
         return ""
     limit = f"more than {LARGEST:g} m" if extent > LARGEST else f"less than {SMALLEST * 1e3:g} mm"
@@ -170,7 +165,14 @@ def _body(
 ) -> MeshBody:
     factor = LENGTH_UNITS[shape.units] * np.asarray(shape.scale)
     if shape.collision == "link" and parts_file is None:
-        return _link_body(shape, file, factor)
+        try:
+            triangles, stray = without_strays(*scaled(read_triangles(file), factor))
+            hull = hull_of(triangles[0])
+        except DescriptionError as error:
+            raise error.located(file=file) from error
+        doubt = size_doubt(float(np.ptp(triangles[0], axis=0).max()), shape)
+        parts = [(hull.vertices, hull.faces)]
+        return _make(as_solid(hull), triangles, parts, [file], [doubt, stray])
     solid = _solid(shape.units, shape.scale, file, _file_state)
     report_progress(f"making the collision parts of {file.name}")
     try:
@@ -180,21 +182,13 @@ def _body(
     except DescriptionError as error:
         raise error.located(file=file) from error
     doubt = size_doubt(float(np.ptp(solid.vertices, axis=0).max()), shape)
+    repairs, fraction = list(solid.notes), 100 * solid.volume / solid.hull_volume
+    if repairs:
+        volume = f"volume {solid.volume * 1e6:.4g} cm³"
+        repairs[-1] += f"; {volume}, {fraction:.3g} % of the convex hull"
     files = [file] if parts_file is None else [file, parts_file]
     return _make(solid, (solid.vertices, solid.faces), parts, files,
-                 [doubt, *_repair_notes(solid), *notes])  # fmt: skip
-
-
-def _link_body(shape: Mesh, file: Path, factor: Array) -> MeshBody:
-    """Make the rigid body from the hull, with the surface for display only."""
-    try:
-        triangles, stray = without_strays(*scaled(read_triangles(file), factor))
-        hull = hull_of(triangles[0])
-    except DescriptionError as error:
-        raise error.located(file=file) from error
-    doubt = size_doubt(float(np.ptp(triangles[0], axis=0).max()), shape)
-    parts = [(hull.vertices, hull.faces)]
-    return _make(as_solid(hull), triangles, parts, [file], [doubt, stray])
+                 [doubt, *repairs, *notes])  # fmt: skip
 
 
 def _make(
@@ -250,17 +244,6 @@ def _state(file: Path | None) -> tuple[int, int] | None:
     note_inputs(file)
     status = file.stat()
     return status.st_mtime_ns, status.st_size
-
-
-def _repair_notes(solid: Solid) -> list[str]:
-    """Describe repairs with the resulting volume."""
-    if not solid.notes:
-        return []
-    volumes = (
-        f"volume {solid.volume * 1e6:.4g} cm³, {100 * solid.volume / solid.hull_volume:.3g} % of "
-        "the convex hull"
-    )
-    return [*solid.notes[:-1], f"{solid.notes[-1]}; {volumes}"]
 
 
 def _length(metres: float) -> str:

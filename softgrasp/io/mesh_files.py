@@ -37,16 +37,8 @@ Triangles: TypeAlias = tuple[Array, NDArray[np.int64]]
 """Vertices (n, 3) and faces (m, 3) of a surface, counter-clockwise as seen from outside."""
 # Exceptions of trimesh readers on a file whose content does not match its suffix.
 _UNREADABLE: tuple[type[BaseException], ...] = (
-    ValueError,
-    LookupError,
-    TypeError,
-    AttributeError,
-    ArithmeticError,
-    AssertionError,
-    EOFError,
-    MemoryError,
-    NotImplementedError,
-    struct.error,
+    *(ValueError, LookupError, TypeError, AttributeError, ArithmeticError, AssertionError),
+    *(EOFError, MemoryError, NotImplementedError, struct.error),
 )
 EXTENT = 10.0
 """Size to which a mesh is scaled for simplification, whose thresholds are absolute (YCB screwdriver
@@ -94,9 +86,8 @@ def read_groups(file: Path, *, split: bool = True) -> dict[str, Triangles]:
         return _check({file.stem: _merge([_binary_mesh(file)])}, file)
     kind = file.suffix[1:].lower()
     unreadable = _UNREADABLE + (_collada_errors() if kind == "dae" else ())
-    options: dict[str, Any] = (
-        {"split_objects": split, "group_material": False} if kind == "obj" else {}
-    )
+    options: dict[str, Any] = {"split_objects": split, "group_material": False}
+    options = options if kind == "obj" else {}
     try:
         with file.open("rb") as content:
             scene = trimesh.load_scene(content, kind, process=False, skip_materials=True, **options)
@@ -120,10 +111,9 @@ def read_groups(file: Path, *, split: bool = True) -> dict[str, Triangles]:
             f"expected a mesh in {kind.upper()} format, found text that is not UTF-8", file=file
         ) from error
     except unreadable as error:
-        raise DescriptionError(
-            f"expected a mesh in {kind.upper()} format, found something else ({_reason(error)})",
-            file=file,
-        ) from error
+        text = f"{type(error).__name__}: {' '.join(str(error).split())[:80]}".removesuffix(": ")
+        message = f"expected a mesh in {kind.upper()} format, found something else ({text})"
+        raise DescriptionError(message, file=file) from error
     return _check(groups, file)
 
 
@@ -168,25 +158,31 @@ def coarser(vertices: Array, faces: NDArray[np.int64], max_faces: int) -> Triang
 
 
 def shape_triangles(shape: Shape) -> Triangles:
-    """Triangulate the surface of a primitive, in its frame [m].
-
-    Args:
-        shape: A sphere, capsule, cylinder, cuboid or ellipsoid.
+    """Triangulate the surface of a sphere, capsule, cylinder, cuboid or ellipsoid in its frame [m].
 
     Raises:
         TypeError: It is another shape.
     """
-    mesh: trimesh.Trimesh = _mesh_of(shape)
+    from trimesh.creation import box, capsule, cylinder, icosphere
+
+    match shape:
+        case Sphere():
+            mesh = icosphere(subdivisions=3, radius=shape.radius)
+        case Ellipsoid():
+            mesh = icosphere(subdivisions=3).apply_scale(shape.radii)
+        case Capsule():
+            mesh = capsule(shape.length, shape.radius, count=[ROUND, ROUND])
+        case Cylinder():
+            mesh = cylinder(shape.radius, shape.height, sections=ROUND)
+        case Cuboid():
+            mesh = box(shape.size)
+        case _:
+            raise TypeError(f"expected a primitive, found {type(shape).__name__}")
     return np.asarray(mesh.vertices, dtype=float), np.asarray(mesh.faces, dtype=np.int64)
 
 
 def stl_of(vertices: ArrayLike, faces: ArrayLike) -> bytes:
-    """Format a triangle mesh as binary STL (single precision).
-
-    Args:
-        vertices: (n, 3) [m].
-        faces: Vertex indices (m, 3), outward by the right-hand rule.
-    """
+    """Format vertices (n, 3) [m] and outward faces (m, 3) as binary STL (single precision)."""
     import trimesh
 
     mesh = trimesh.Trimesh(np.asarray(vertices), np.asarray(faces), process=False)
@@ -207,11 +203,7 @@ def lacks_reader(file: str | Path) -> bool:
 
 
 def _collada_errors() -> tuple[type[BaseException], ...]:
-    """Return the exceptions of pycollada on a file that is no COLLADA.
-
-    Raises:
-        BackendUnavailable: It is not installed.
-    """
+    """Return the exceptions of pycollada, if it is installed, on a file that is no COLLADA."""
     try:
         import collada
     except ModuleNotFoundError as error:
@@ -320,11 +312,6 @@ def _merge(surfaces: list[Triangles]) -> Triangles:
     return vertices[first[used]], faces.reshape(-1, 3)
 
 
-def _reason(error: BaseException) -> str:
-    text = " ".join(str(error).split())
-    return f"{type(error).__name__}: {text[:80]}" if text else type(error).__name__
-
-
 def _with_volume(mesh: object, volume: float) -> Array:
     """Scale a mesh about its centre of mass to a volume, unless it would change too much."""
     import trimesh
@@ -339,20 +326,3 @@ def _with_volume(mesh: object, volume: float) -> Array:
         return vertices
     centre = np.asarray(mesh.center_mass, dtype=float)
     return np.asarray((vertices - centre) * growth + centre)
-
-
-def _mesh_of(shape: Shape) -> Any:
-    import trimesh
-
-    match shape:
-        case Sphere():
-            return trimesh.creation.icosphere(subdivisions=3, radius=shape.radius)
-        case Ellipsoid():
-            return trimesh.creation.icosphere(subdivisions=3).apply_scale(shape.radii)
-        case Capsule():
-            return trimesh.creation.capsule(shape.length, shape.radius, count=[ROUND, ROUND])
-        case Cylinder():
-            return trimesh.creation.cylinder(shape.radius, shape.height, sections=ROUND)
-        case Cuboid():
-            return trimesh.creation.box(shape.size)
-    raise TypeError(f"expected a primitive, found {type(shape).__name__}")

@@ -79,8 +79,7 @@ class Hull(NamedTuple):
     volume: float
 
 
-@dataclass(frozen=True)
-class Caps:
+class Caps(NamedTuple):
     """Faces that close the holes of a surface."""
 
     middles: Array
@@ -93,11 +92,7 @@ class Caps:
 
 
 def make_solid(vertices: Array, faces: Faces) -> Solid:
-    """Repair a surface and make a solid from it.
-
-    Args:
-        vertices: (n, 3).
-        faces: (m, 3), indices of vertices.
+    """Repair a surface of vertices (n, 3) and faces (m, 3), and make a solid from it.
 
     Raises:
         DescriptionError: The surface is flat.
@@ -115,21 +110,17 @@ def make_solid(vertices: Array, faces: Faces) -> Solid:
     wound = closed
     closed, direction_note = outward(points, closed)
     volume = signed_volume(points, closed)
-    whole = caps.fraction <= LARGEST_CAP and 0 < volume <= hull.volume * (1 + 1e-6)
-    fallback = "" if whole else _fallback_note(volume, hull.volume, caps.fraction)
+    fraction, ratio = caps.fraction, volume / hull.volume
+    whole = fraction <= LARGEST_CAP and 0 < volume <= hull.volume * (1 + 1e-6)
+    fallback = "" if whole else _fallback_note(volume, hull.volume, fraction)
+    holes = {"open_edges": len(caps.fans), "holes": len(caps.middles), "fraction": fraction}
     repairs = (
         SurfaceRepair("stray", stray_note, {"faces_left": face_count}),
         SurfaceRepair("folds", twice_note, {"faces_fewer": face_count - len(faces)}),
         SurfaceRepair("winding", winding_note, {"faces_turned": _differing(before, faces)}),
-        SurfaceRepair(
-            "watertight",
-            caps.note,
-            {"open_edges": len(caps.fans), "holes": len(caps.middles), "fraction": caps.fraction},
-        ),
+        SurfaceRepair("watertight", caps.note, holes),
         SurfaceRepair("direction", direction_note, {"faces_turned": _differing(wound, closed)}),
-        SurfaceRepair(
-            "hull", fallback, {"cap_share": caps.fraction, "to_hull": volume / hull.volume}
-        ),
+        SurfaceRepair("hull", fallback, {"cap_share": fraction, "to_hull": ratio}),
     )
     body = points[closed] if whole else hull.vertices[hull.faces]
     properties = mass_properties(body)
@@ -172,16 +163,9 @@ def hull_of(vertices: Array) -> Hull:
 
 def as_solid(hull: Hull) -> Solid:
     """Make a solid from a convex hull."""
-    properties = mass_properties(hull.vertices[hull.faces])
-    return Solid(
-        vertices=hull.vertices,
-        faces=hull.faces,
-        volume=float(properties.volume),
-        center_of_mass=np.asarray(properties.center_mass),
-        inertia=np.asarray(properties.inertia),
-        hull_volume=hull.volume,
-        closed=True,
-    )
+    made = mass_properties(hull.vertices[hull.faces])
+    center, inertia = np.asarray(made.center_mass), np.asarray(made.inertia)
+    return Solid(hull.vertices, hull.faces, float(made.volume), center, inertia, hull.volume, True)
 
 
 def without_strays(vertices: Array, faces: Faces) -> tuple[tuple[Array, Faces], str]:
@@ -342,7 +326,6 @@ def _is_flat(points: Array) -> bool:
 
 
 def _differing(before: Faces, after: Faces) -> int:
-    """Count the faces that differ."""
     return int((before != after).any(axis=1).sum())
 
 
@@ -367,12 +350,11 @@ def _minority(graph: csr_array, count: int) -> NDArray[np.bool_]:
 
 def _crowded_note(used: csr_array) -> str:
     crowded = int(((used + used.T).tocoo().data > 2).sum() // 2)
-    if not crowded:
-        return ""
-    return (
+    note = (
         f"not watertight in the strict sense: {crowded} edges belong to more than two faces; the "
         "surface is closed and mass properties are taken from it as it is"
     )
+    return note if crowded else ""
 
 
 def _tetrahedra(vertices: Array, faces: Faces) -> Array:

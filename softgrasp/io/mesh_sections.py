@@ -99,14 +99,7 @@ def sections(vertices: Array, faces: Faces, stations: Array, *, filled: bool = F
 def extents(
     vertices: Array, faces: Faces, stations: Array, *, holes: bool = False
 ) -> tuple[Array, Array]:
-    """Compute the lowest and highest (y, z) of cross-sections [m], both (n, 2); infinite if empty.
-
-    Args:
-        vertices: (m, 3) [m].
-        faces: (k, 3) of a closed surface.
-        stations: x of the planes in ascending order [m], (n,).
-        holes: Of holes in the sections only.
-    """
+    """Return lowest and highest (y, z) of sections, or their ``holes`` [m], (n, 2); or infinity."""
     outlines = _outlines(vertices, faces, stations)
     if holes:
         outlines = _of_sign(outlines, len(vertices), -1.0)
@@ -119,14 +112,7 @@ def extents(
 def part_counts(
     vertices: Array, faces: Faces, stations: Array, smallest: float
 ) -> NDArray[np.intp]:
-    """Count the parts into which the cross-sections fall, (n,).
-
-    Args:
-        vertices: (m, 3) [m].
-        faces: (k, 3) of a closed surface, outward by the right-hand rule.
-        stations: x of the planes in ascending order [m], (n,).
-        smallest: Area of the smallest part that counts, over that of its whole section [–].
-    """
+    """Count the parts of sections, (n,), that have more than ``smallest`` of their area [–]."""
     loops = _loops(_outlines(vertices, faces, stations), len(vertices))
     outer = np.maximum(loops.areas, 0.0)
     whole = np.bincount(loops.plane, weights=outer, minlength=len(stations))
@@ -135,13 +121,7 @@ def part_counts(
 
 
 def slices(vertices: Array, faces: Faces, stations: Iterable[float]) -> list[Piece]:
-    """Cut a solid by n planes normal to x into n + 1 closed pieces.
-
-    Args:
-        vertices: (m, 3) [m].
-        faces: (k, 3) of a closed surface, outward by the right-hand rule.
-        stations: x of the planes in ascending order [m], (n,).
-    """
+    """Cut a solid, as of ``sections``, by n planes at ascending x [m] into n + 1 closed pieces."""
     pieces = []
     for station in stations:
         vertices, below, faces = _cut(vertices, faces, station)
@@ -249,11 +229,7 @@ def _closed(vertices: Array, faces: Faces) -> Piece:
 
 # Faces that a plane cuts
 def lone_corner_first(faces: Faces, above: NDArray[np.bool_]) -> tuple[Faces, NDArray[np.bool_]]:
-    """Rotate vertex order so that the vertex alone on its side of the plane is first.
-
-    Args:
-        faces: (k, 3).
-        above: Vertices above the plane, one or two per face, (k, 3).
+    """Rotate vertex order so that the vertex alone on its side (``above``, (k, 3)) is first.
 
     Returns:
         Faces (k, 3) with the same winding, and whether that vertex is above (k,).

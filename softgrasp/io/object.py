@@ -26,29 +26,16 @@ from softgrasp.io.yaml_files import Tree, YamlFile, take_units, to_si
 ROOT_VARIABLE = "SOFTGRASP_YCB"
 # Smaller meshes first. The pear with 2000 faces has a hull of 582 vertices, its scan with 16384
 # faces one of 4516; the volumes differ by 0.3 % (mug 1.5 %), and the mass is published.
+SURFACES = ("nontextured.stl", "nontextured.ply", "textured.obj")
 MESHES = (
     "decimated_2k.obj",
-    "google_16k/nontextured.stl",
-    "google_16k/nontextured.ply",
-    "google_16k/textured.obj",
+    *(f"google_16k/{name}" for name in SURFACES),
     "full.stl",
-    "poisson/nontextured.stl",
-    "poisson/nontextured.ply",
-    "tsdf/nontextured.stl",
-    "tsdf/nontextured.ply",
-    "google_64k/nontextured.stl",
-    "google_64k/nontextured.ply",
-    "google_64k/textured.obj",
-    "google_512k/nontextured.stl",
-    "google_512k/nontextured.ply",
-    "google_512k/textured.obj",
-    "poisson/textured.obj",
-    "tsdf/textured.obj",
-    "object/textured.obj",
+    *(f"{scan}/{name}" for scan in ("poisson", "tsdf") for name in SURFACES[:2]),
+    *(f"google_{size}/{name}" for size in ("64k", "512k") for name in SURFACES),
+    *(f"{scan}/textured.obj" for scan in ("poisson", "tsdf", "object")),
     "object/nontextured.ply",
-    "textured.obj",
-    "nontextured.ply",
-    "nontextured.stl",
+    *reversed(SURFACES),
 )
 MODELS = ("*.urdf", "*.xml", "urdf/*.xml", "urdf/*.urdf")
 """Models of an object in its directory: those of pybullet-object-models and DexGraspNet."""
@@ -66,11 +53,7 @@ def read_object(path: Path) -> GraspObject:
 
 
 def object_from(data: dict[str, Tree], *, directory: Path | None = None) -> GraspObject:
-    """Make an object from a YAML tree.
-
-    Args:
-        data: The tree; may begin with ``units``.
-        directory: Directory of relative mesh files.
+    """Make an object from a YAML tree, with mesh files relative to a directory.
 
     Raises:
         DescriptionError: Something in the tree is wrong; knows its location.
@@ -97,15 +80,10 @@ def absolute_name(name: str, directory: Path) -> str:
 
 
 def expand_directories(path: str, values: list[object], beside: Path) -> list[object]:
-    """Expand directories among the objects of a sweep axis.
+    """Expand directories among the objects of a sweep axis, of a path, beside a directory.
 
     The directory of one object in a layout of ``object_file`` is that object, one of such
     directories is these objects, and any other is its mesh files.
-
-    Args:
-        path: Path of the axis; only ``object`` is expanded.
-        values: Values of the axis.
-        beside: Directory to which names are relative.
     """
     if path != "object":
         return values
@@ -120,7 +98,7 @@ def _objects_of(directory: Path) -> list[str]:
     """Return the objects of a directory; none where it is no directory."""
     if not directory.is_dir():
         return []
-    if any(path.suffix.lower() in MESH_SUFFIXES for path in directory.iterdir()):
+    if _meshes(directory):
         has_model = any(_is_model(path) for name in MODELS for path in directory.glob(name))
         return [str(directory)] if has_model else meshes_in(directory)
     try:
@@ -135,13 +113,21 @@ def meshes_in(directory: Path) -> list[str]:
     Raises:
         DescriptionError: There are none.
     """
-    paths = [path for path in directory.iterdir() if path.suffix.lower() in MESH_SUFFIXES]
+    paths = _meshes(directory)
     if not paths:
-        there = ", ".join(sorted(path.name for path in directory.iterdir())[:5]) or "nothing"
         raise DescriptionError(
-            f"{directory}: expected mesh files ({', '.join(MESH_SUFFIXES)}), found {there}"
+            f"{directory}: expected mesh files ({', '.join(MESH_SUFFIXES)}), found "
+            f"{_content(directory)}"
         )
-    return [str(path) for path in sorted(paths, key=lambda path: path.name)]
+    return [str(path) for path in paths]
+
+
+def _meshes(directory: Path) -> list[Path]:
+    return [path for path in sorted(directory.iterdir()) if path.suffix.lower() in MESH_SUFFIXES]
+
+
+def _content(directory: Path) -> str:
+    return ", ".join(sorted(path.name for path in directory.iterdir())[:5]) or "nothing"
 
 
 def object_file(directory: Path) -> Path:
@@ -159,15 +145,18 @@ def object_file(directory: Path) -> Path:
             return models[0]
         if models:
             raise _several(directory, "model", models)
-    for name in MESHES:
-        if (directory / name).is_file():
-            return directory / name
-    meshes = [path for path in sorted(directory.iterdir()) if path.suffix.lower() in MESH_SUFFIXES]
+    if (usual := _usual_mesh(directory)) is not None:
+        return usual
+    meshes = _meshes(directory)
     if len(meshes) == 1:
         return meshes[0]
     if meshes:
         raise _several(directory, "mesh", meshes)
     raise _no_object(directory)
+
+
+def _usual_mesh(directory: Path) -> Path | None:
+    return next((directory / name for name in MESHES if (directory / name).is_file()), None)
 
 
 def objects_in(directory: Path) -> list[Path]:
@@ -191,9 +180,8 @@ def _is_model(path: Path) -> bool:
     if path.suffix.lower() != ".xml":
         return True
     check_size(path)
-    root = re.search(
-        rb"<\s*([A-Za-z]\w*)", re.sub(rb"<!--.*?-->", b"", path.read_bytes(), flags=re.S)
-    )
+    content = re.sub(rb"<!--.*?-->", b"", path.read_bytes(), flags=re.S)
+    root = re.search(rb"<\s*([A-Za-z]\w*)", content)
     return root is not None and root[1] == b"mujoco"
 
 
@@ -208,11 +196,8 @@ def _several(directory: Path, kind: str, paths: list[Path]) -> DescriptionError:
 def _no_object(directory: Path) -> DescriptionError:
     """Return the error of a directory without a mesh or model."""
     clouds = [path for pattern in CLOUDS for path in directory.glob(pattern)]
-    inside = [
-        item.name
-        for item in sorted(directory.iterdir())
-        if item.is_dir() and item.name != "clouds" and _has_object(item)
-    ]
+    others = (path for path in sorted(directory.iterdir()) if path.is_dir())
+    inside = [path.name for path in others if path.name != "clouds" and _has_object(path)]
     if inside:
         content = f"directories of objects ({len(inside)}): {', '.join(inside[:5])}"
         content += ", …; name one" if inside[5:] else "; name one"
@@ -220,7 +205,7 @@ def _no_object(directory: Path) -> DescriptionError:
         name = clouds[0].relative_to(directory)
         content = f"point clouds such as {name}, which have no surface; {MESHES[1]} has one"
     else:
-        content = ", ".join(sorted(path.name for path in directory.iterdir())[:5]) or "nothing"
+        content = _content(directory)
     return DescriptionError(
         f"expected a URDF, MJCF or mesh file such as {MESHES[1]}, found {content}", file=directory
     )
@@ -234,11 +219,7 @@ def _has_object(directory: Path) -> bool:
 
 
 def load_ycb(
-    name: str,
-    *,
-    root: Path | None = None,
-    mass: float | None = None,
-    density: float | None = None,
+    name: str, *, root: Path | None = None, mass: float | None = None, density: float | None = None
 ) -> GraspObject:
     """Load an object of a local YCB directory, with its published mass.
 
@@ -287,11 +268,8 @@ def _root(root: Path | None) -> Path:
 
 def _objects(root: Path) -> dict[str, Path]:
     """Return the mesh file of each object in a directory, by full name."""
-    meshes_by_name = {}
-    for directory in sorted(root.iterdir()):
-        meshes = [directory / mesh for mesh in MESHES if (directory / mesh).is_file()]
-        if meshes:
-            meshes_by_name[directory.name] = meshes[0]
+    usual = {directory.name: _usual_mesh(directory) for directory in sorted(root.iterdir())}
+    meshes_by_name = {name: mesh for name, mesh in usual.items() if mesh is not None}
     if not meshes_by_name:
         raise DescriptionError(
             f"expected directories such as 025_mug with a mesh such as {MESHES[1]}, found none",
@@ -326,11 +304,7 @@ def _short(identity: str) -> str:
 
 
 def find_published_mass(name: str) -> float | None:
-    """Return the published mass of a YCB object [kg]; None of any other.
-
-    Args:
-        name: ``025_mug``, ``025-mug``, or ``YcbMug`` as in pybullet-object-models.
-    """
+    """Return the mass [kg] of a YCB object, named ``025_mug`` or ``YcbMug``; None of any other."""
     masses = _masses()
     if name in masses:
         return masses[name]

@@ -19,6 +19,7 @@ import numpy as np
 from softgrasp.description.geometry import Compound, Mesh, Part, Superellipsoid
 from softgrasp.description.object import GraspObject, Material
 from softgrasp.errors import DescriptionError, SoftgraspWarning
+from softgrasp.io.convex_decomposition import planes
 from softgrasp.io.mesh import load_mesh
 from softgrasp.io.mesh_files import shape_triangles
 from softgrasp.io.mesh_repair import hull_of
@@ -129,21 +130,21 @@ def _possible(path: Path, parts: Sequence[Part], weight: Weight | None) -> dict[
     points = np.vstack([_points(part) for part in parts])
     size = float(np.ptp(points, axis=0).max())
     outside = _outside(points, weight.center)
-    if outside > MARGIN * size:
-        _warn(
-            path,
-            f"the stated centre of mass is {1e3 * outside:.3g} mm outside the object; centre and "
-            "inertia are those of its shape",
-        )
-        return {}
     fields: dict[str, object] = {"center_of_mass": tuple(weight.center.tolist())}
-    if weight.inertia is None:
+    doubt = ""
+    if outside > MARGIN * size:
+        away = f"{1e3 * outside:.3g} mm outside the object"
+        doubt = f"the stated centre of mass is {away}; centre and inertia are those of its shape"
+        fields = {}
+    elif weight.inertia is None:
         return fields
-    reason = _impossible(points - weight.center, weight)
-    if reason:
-        _warn(path, f"{reason}; the inertia is that of its shape")
-        return fields
-    return fields | {"inertia_per_mass": inertia_moments(weight.inertia / weight.mass)}
+    elif reason := _impossible(points - weight.center, weight):
+        doubt = f"{reason}; the inertia is that of its shape"
+    else:
+        fields["inertia_per_mass"] = inertia_moments(weight.inertia / weight.mass)
+    if doubt:
+        warnings.warn(f"{path}: {doubt}", SoftgraspWarning, stacklevel=3)
+    return fields
 
 
 def _impossible(points: Array, weight: Weight) -> str:
@@ -168,12 +169,10 @@ def _impossible(points: Array, weight: Weight) -> str:
 def _outside(points: Array, center: Array) -> float:
     """Return how far a point is outside the hull of points [m]; 0 inside."""
     hull = hull_of(points)
-    a, b, c = hull.vertices[hull.faces].transpose(1, 0, 2)
-    normals = np.cross(b - a, c - a)
+    normals, offsets = planes((hull.vertices, hull.faces))
     lengths = np.linalg.norm(normals, axis=1)
     kept = lengths > 0.0
-    planes = np.einsum("ij,ij->i", normals[kept], center - a[kept]) / lengths[kept]
-    return max(0.0, float(planes.max()))
+    return max(0.0, float(((normals @ center - offsets)[kept] / lengths[kept]).max()))
 
 
 def _points(part: Part) -> Array:
@@ -188,7 +187,3 @@ def _points(part: Part) -> Array:
     else:
         points = shape_triangles(shape)[0]
     return np.asarray(points @ frame[:3, :3].T + frame[:3, 3])
-
-
-def _warn(path: Path, text: str) -> None:
-    warnings.warn(f"{path}: {text}", SoftgraspWarning, stacklevel=4)

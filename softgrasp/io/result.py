@@ -1,10 +1,12 @@
-"""Result directories (``result.json``, ``trajectory.npz``), dataclasses as arrays, joint states.
+"""Result directories, dataclasses as arrays, joint states, journals of work that can be resumed.
 
-Files are written whole and never pickled. ``to_arrays`` and ``from_arrays`` convert results to what
-an ``.npz`` file holds and back, with all digits, NaN and infinity. Joint states in CSV have one
-header line: ``time``, then ``position.J`` for all joints J, then ``velocity.J`` and ``effort.J``,
-the fields of ROS's ``sensor_msgs/JointState``; unknown values are empty cells, numbers have all
-digits.
+``result.json`` and ``trajectory.npz`` are written whole and never pickled. ``to_arrays`` and
+``from_arrays`` convert results to what an ``.npz`` file holds and back, with all digits, NaN and
+infinity. Joint states in CSV have one header line: ``time``, then ``position.J`` for all joints J,
+then ``velocity.J`` and ``effort.J``, the fields of ROS's ``sensor_msgs/JointState``; unknown values
+are empty cells, numbers have all digits. Journals are in JSON Lines: a line that a crash has cut
+short is ignored by ``read`` and removed by ``drop_cut_line``, so that at most the record that was
+being written is lost.
 """
 
 from __future__ import annotations
@@ -12,9 +14,11 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
+import warnings
 import zipfile
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 from pathlib import Path
@@ -23,12 +27,16 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 import numpy as np
 from numpy.typing import NDArray
 
-from softgrasp.errors import ResultError, reason
-from softgrasp.io.files import RESULT_FILE, TRAJECTORY_FILE, atomic_path, write_text
-from softgrasp.io.input_limits import read_arrays, read_json
+from softgrasp.errors import ResultError, SoftgraspWarning, reason
+from softgrasp.io.files import RESULT_FILE, TRAJECTORY_FILE, atomic_path, note_written, write_text
+from softgrasp.io.input_limits import MAX_LINE, json_from, read_arrays, read_json
 
 Array = NDArray[np.float64]
 T = TypeVar("T")
+BLOCK = 2**20
+"""Bytes that are read at once from the end."""
+REPORTED_LINES = 3
+"""Maximum lines that a warning describes."""
 MAX_NAMED = 8
 """Number of other results named in a message."""
 FIELDS = ("position", "velocity", "effort")
@@ -78,10 +86,7 @@ def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> Path:
 
 
 def read_result(directory: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Read ``result.json`` and ``trajectory.npz`` of a result.
-
-    Args:
-        directory: Result directory, or its ``result.json``.
+    """Read ``result.json`` and ``trajectory.npz`` of a result by its directory or ``result.json``.
 
     Raises:
         ResultError: A file is missing or invalid.
@@ -99,9 +104,11 @@ def read_document(path: Path) -> dict[str, Any]:
     try:
         document = read_json(path)
     except OSError as error:
-        raise ResultError(
-            f"{path}: expected a result, found: {reason(error)}{_results_beside(path.parent)}"
-        ) from error
+        known = sorted(one.parent.name for one in path.parent.glob(f"*/{RESULT_FILE}"))
+        inside = f"results inside: {', '.join(known[:MAX_NAMED])}" if known else ""
+        hint = inside or "softgrasp grasp writes one"
+        message = f"{path}: expected a result, found: {reason(error)}; {hint}"
+        raise ResultError(message) from error
     except ValueError as error:
         raise ResultError(f"{path}: expected JSON, found: {error}") from error
     if not isinstance(document, dict) or "schema_version" not in document:
@@ -121,17 +128,7 @@ def _read_arrays(path: Path) -> dict[str, NDArray[Any]]:
         ) from error
 
 
-def _results_beside(directory: Path) -> str:
-    """List the results in subdirectories of a directory that has none itself."""
-    known = sorted(path.parent.name for path in directory.glob(f"*/{RESULT_FILE}"))
-    if known:
-        return f"; results inside: {', '.join(known[:MAX_NAMED])}"
-    return "; softgrasp grasp writes one"
-
-
 # Dataclasses
-
-
 def to_arrays(value: Any, name: str = "") -> dict[str, NDArray[Any]]:
     """Convert a dataclass to arrays by the names of its fields, such as ``stages/0/values``.
 
@@ -196,8 +193,6 @@ def _as_tuple(value: Any) -> Any:
 
 
 # Joint states
-
-
 def header(names: Sequence[str]) -> list[str]:
     """Return the column names of a joint-state file."""
     return ["time", *(f"{field}.{name}" for field in FIELDS for name in names)]
@@ -216,3 +211,101 @@ def save_joint_states(states: JointStates, path: str | Path) -> Path:
     for row in np.concatenate(blocks, axis=1).tolist():
         writer.writerow(["" if number != number else repr(number) for number in row])
     return write_text(path, stream.getvalue())
+
+
+# Journals
+class JsonLines:
+    """A file of JSON records, one per line; methods raise ``OSError`` as the file system does."""
+
+    def __init__(self, path: Path) -> None:
+        """Store the file name; nothing is read or written yet."""
+        self.path = path
+
+    def read(self) -> Iterator[dict[str, Any]]:
+        """Yield all complete records; none where there is no file.
+
+        Raises:
+            ValueError: A line is not JSON.
+        """
+        return map(json_from, self.lines())
+
+    def checked(self, record_of: Callable[[Any], T], *, repair: bool) -> list[T]:
+        """Return all records that pass a check; the other lines are left out with a warning.
+
+        Args:
+            record_of: Function of the data in a line that returns its record; it raises
+                ``ValueError`` with the reason where it is none.
+            repair: Whether to remove the other lines from the file.
+
+        Raises:
+            OSError: The file cannot be read.
+            ResultError: It cannot be written.
+        """
+        records, good, faults = [], [], []
+        for number, line in enumerate(self.lines(), 1):
+            try:
+                records.append(record_of(json_from(line)))
+            except ValueError as error:
+                faults.append(f"line {number}: {error}")
+            else:
+                good.append(line)
+        if faults:
+            shown = "; ".join(faults[:REPORTED_LINES]) + ("; …" * (len(faults) > REPORTED_LINES))
+            warnings.warn(
+                f"{self.path}: expected finished rows of this plan, found {len(faults)} damaged or "
+                f"foreign lines, whose rows are computed again: {shown}",
+                SoftgraspWarning,
+                stacklevel=3,
+            )
+            if repair:
+                self.replace(good)
+        return records
+
+    def lines(self) -> Iterator[str]:
+        """Yield all complete lines, cut at ``MAX_LINE``; none where there is no file."""
+        if not self.path.exists():
+            return
+        with self.path.open(encoding="utf-8", errors="replace") as file:
+            while line := file.readline(MAX_LINE):
+                rest = line
+                while rest and not rest.endswith("\n"):
+                    rest = file.readline(MAX_LINE)
+                if rest:
+                    yield line if rest is line else f"{line}\n"
+
+    def append(self, records: Iterable[dict[str, Any]], *, sync: bool = True) -> None:
+        """Append records of plain data to the file, and wait for the disk where ``sync``."""
+        text = "".join(json.dumps(record) + "\n" for record in records)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        is_new = not self.path.exists()
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            if sync:
+                os.fsync(file.fileno())
+        if is_new:
+            note_written(self.path, grows=True)
+
+    def replace(self, lines: Iterable[str]) -> None:
+        """Replace the whole file by some of its lines.
+
+        Raises:
+            ResultError: It cannot be written; the old file stays.
+        """
+        note_written(write_text(self.path, "".join(lines)), grows=True)
+
+    def drop_cut_line(self) -> None:
+        """Remove the incomplete last line that a crash has left."""
+        if not self.path.exists():
+            return
+        with self.path.open("rb+") as file:
+            end = size = file.seek(0, os.SEEK_END)
+            whole = 0
+            while end > 0 and not whole:
+                begin = max(0, end - BLOCK)
+                file.seek(begin)
+                newline = file.read(end - begin).rfind(b"\n")
+                whole = begin + newline + 1 if newline >= 0 else 0
+                end = begin
+            if whole < size:
+                file.truncate(whole)

@@ -1,4 +1,4 @@
-"""Scenes, success criteria, sweep plans and finger releases in YAML.
+"""Scenes, success criteria, sweep plans, finger releases and pinhole cameras in YAML.
 
 A scene has its hand, object, arm and criterion by library name, by file, or with all fields.
 """
@@ -16,8 +16,9 @@ from softgrasp.description.calibration import FingerRelease
 from softgrasp.description.closure import CLOSURES, DEFAULT_TYPE, DefaultClosure
 from softgrasp.description.closure_base import Closure
 from softgrasp.description.hand import Hand
-from softgrasp.description.object import GraspObject, PlacedObject
+from softgrasp.description.object import GraspObject
 from softgrasp.description.scene import GraspScene
+from softgrasp.description.sensor import PinholeCamera
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.description.sweep import SweepPlan
 from softgrasp.description.task import SuccessCriterion
@@ -92,13 +93,17 @@ def save_scene(scene: GraspScene, path: str | Path) -> Path:
         elif key == "success" and scene.success is not None:
             data[key] = _by_name(scene.success, "criteria", load_criterion) or value
         elif key == "objects" and scene.objects:
-            data[key] = [_arrange_tree(placed) for placed in scene.objects]
+            named = ((one, _by_name(one.object, "objects", load_object)) for one in scene.objects)
+            data[key] = [
+                _without_defaults(one) | ({"object": name} if name else {}) for one, name in named
+            ]
         elif key == "surroundings" and scene.surroundings:
             data[key] = [_without_defaults(part, "type") for part in scene.surroundings]
         elif key == "arm" and isinstance(scene.arm, HandCarrier):
             data[key] = CARRIERS.load(scene.arm.kind, "writer")(scene.arm)
         elif key == "arm" and isinstance(scene.arm, Arm):
-            data[key] = _by_name(scene.arm, "arms", load_arm) or _arm_tree(value)
+            chain = {field: part for field, part in value.pop("chain").items() if field != "name"}
+            data[key] = _by_name(scene.arm, "arms", load_arm) or value | chain  # as in its file
         elif key == "grasp" and key in scene.model_fields_set:
             data[key] = value  # stated: it is not adapted to the object
         elif getattr(scene, key) != defaults[key].default:
@@ -224,14 +229,13 @@ def _sensors(tree: Tree, length: float, angle: float) -> Tree:
     """Convert the poses of sensors to the fields of ``Pose``."""
     if not isinstance(tree, list):
         return tree
-    sensors_si = []
+    sensors = list(tree)
     for index, sensor in enumerate(tree):
         if isinstance(sensor, dict) and "pose" in sensor:
             location = ("sensors", index, "pose")
             pose = pose_tree(sensor["pose"], length, angle, location, f"sensor {index}")
-            sensor = sensor | {"pose": pose}
-        sensors_si.append(sensor)
-    return sensors_si
+            sensors[index] = sensor | {"pose": pose}
+    return sensors
 
 
 def _beside(name: str, directory: Path) -> str:
@@ -244,17 +248,6 @@ def _beside(name: str, directory: Path) -> str:
     return str(beside) if is_path else name
 
 
-def _arm_tree(value: dict[str, Tree]) -> dict[str, Tree]:
-    """Move the fields of the chain to the top level, as in an arm file."""
-    chain = {key: part for key, part in value["chain"].items() if key != "name"}
-    return {key: part for key, part in value.items() if key != "chain"} | chain
-
-
-def _arrange_tree(placed: PlacedObject) -> dict[str, Tree]:
-    named = _by_name(placed.object, "objects", load_object)
-    return _without_defaults(placed) | ({} if named is None else {"object": named})
-
-
 def _without_defaults(value: Description, *kept: str) -> dict[str, Tree]:
     """Return the fields of a description that differ from their defaults, and ``kept`` ones."""
     fields = type(value).model_fields
@@ -262,11 +255,10 @@ def _without_defaults(value: Description, *kept: str) -> dict[str, Tree]:
     return {k: v for k, v in tree.items() if k in kept or getattr(value, k) != fields[k].default}
 
 
-def _by_name(
-    value: Arm | Hand | GraspObject | SuccessCriterion, kind: str, load: Any
-) -> str | None:
-    named = value.name in assets.names(kind) and load(value.name) == value
-    return value.name if named else None
+def _by_name(value: Any, kind: str, load: Any) -> str | None:
+    """Return the name of a shipped hand, object, arm or criterion that was not changed."""
+    name: str = value.name
+    return name if name in assets.names(kind) and load(name) == value else None
 
 
 # Success criteria
@@ -280,12 +272,12 @@ def load_criterion(name: str | Path) -> SuccessCriterion:
         DescriptionError: There is no such criterion, or its file is wrong.
     """
     path = yaml_path("criteria", name)
-    return YamlFile(path).read(lambda data: _criterion({"name": path.stem} | data))
 
+    def made(data: dict[str, Tree]) -> SuccessCriterion:
+        rest, length, angle = take_units(data)
+        return SuccessCriterion(**{"name": path.stem} | to_si(rest, length, angle))
 
-def _criterion(data: dict[str, Tree]) -> SuccessCriterion:
-    rest, length, angle = take_units(data)
-    return SuccessCriterion(**to_si(rest, length, angle))
+    return YamlFile(path).read(made)
 
 
 # Sweep plans
@@ -394,3 +386,27 @@ def _finger(tree: Tree, directory: Path) -> SoftFinger:
         return soft_finger_from(tree)
     beside = directory / str(tree)
     return load_finger(beside if beside.is_file() else tree)
+
+
+# Cameras
+@loader
+def load_camera(path: str | Path) -> PinholeCamera:
+    """Load a pinhole camera from YAML; parameters are in pixels.
+
+    Raises:
+        DescriptionError: There is no such file, or it is invalid; names file, line and field.
+    """
+    file = Path(path)
+    return YamlFile(file).read(
+        lambda data: PinholeCamera(**{**data, "name": data.get("name", file.stem)})
+    )
+
+
+def save_camera(camera: PinholeCamera, path: str | Path) -> Path:
+    """Write a camera as YAML from which ``load_camera`` makes an equal one.
+
+    Raises:
+        DescriptionError: ``path`` does not have the suffix of a YAML file.
+        ResultError: The file cannot be written.
+    """
+    return write_yaml(path, dump(camera.model_dump(exclude_defaults=True)))

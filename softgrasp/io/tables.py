@@ -101,11 +101,8 @@ def read_table(path: Path, columns: Sequence[Column], *, rising: str = "") -> Cs
         index = positions[rising][0]
         _check_rising(path, values[:, index], lines, headers[index])
     values = values * factors
-    table = {
-        column.name: values[:, at if column.numbered else at[0]]
-        for column in columns
-        for at in [positions[column.name]]
-    }
+    table = {one.name: values[:, positions[one.name]] for one in columns}
+    table |= {one.name: table[one.name][:, 0] for one in columns if not one.numbered}
     return CsvTable(table, lines)
 
 
@@ -164,7 +161,9 @@ def _lines(path: Path) -> list[tuple[int, list[str]]]:
         check_size(path)
         with path.open(encoding="utf-8-sig", newline="") as file:
             text = file.read()
-        separator = _separator(text)
+        # semicolons separate the cells where the names have one
+        names = next((line for line in text.splitlines() if line.strip() and line[0] != "#"), "")
+        separator = ";" if ";" in names else ","
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator,
                             skipinitialspace=True)  # fmt: skip
         lines = [(reader.line_num, cells) for cells in reader]
@@ -179,12 +178,6 @@ def _lines(path: Path) -> list[tuple[int, list[str]]]:
     return rows
 
 
-def _separator(text: str) -> str:
-    """Return what separates the cells of a table: a semicolon where the names have one."""
-    names = next((line for line in text.splitlines() if line.strip() and line[0] != "#"), "")
-    return ";" if ";" in names else ","
-
-
 def _match(headers: list[str], columns: Sequence[Column]) -> tuple[dict[str, list[int]], Array]:
     """Positions of each column in the file, by name, and SI values of the units in the file."""
     positions: dict[str, dict[int, int]] = {column.name: {} for column in columns}
@@ -196,21 +189,15 @@ def _match(headers: list[str], columns: Sequence[Column]) -> tuple[dict[str, lis
             raise DescriptionError(f"no column '{header}'; {hint}")
         name, (number, factors[index]) = parsed[0]
         positions[name][number] = index
-    complete = all(group and sorted(group) == [*range(1, len(group) + 1)]
-                   for group in positions.values())  # fmt: skip
-    if not complete or sum(map(len, positions.values())) < len(headers):
-        raise DescriptionError(
-            f"expected the columns {_spell(columns)}, found {', '.join(headers)}"
+    groups = positions.values()
+    complete = all(group and sorted(group) == [*range(1, len(group) + 1)] for group in groups)
+    if not complete or sum(map(len, groups)) < len(headers):
+        names = ", ".join(
+            f"{column.header(1)}, {column.header(2)}, …" if column.numbered else column.header()
+            for column in columns
         )
+        raise DescriptionError(f"expected the columns {names}, found {', '.join(headers)}")
     return {name: [group[k] for k in sorted(group)] for name, group in positions.items()}, factors
-
-
-def _spell(columns: Sequence[Column]) -> str:
-    """Return the column names for a message as a file has them; a group by its first two."""
-    names = []
-    for column in columns:
-        names += [column.header(1), column.header(2), "…"] if column.numbered else [column.header()]
-    return ", ".join(names)
 
 
 def _numbers(path: Path, headers: list[str], line: int, cells: list[str]) -> list[float]:
@@ -220,19 +207,14 @@ def _numbers(path: Path, headers: list[str], line: int, cells: list[str]) -> lis
         )
     values = []
     for header, cell in zip(headers, cells, strict=True):
-        value = _finite(cell)
-        if value is None:
+        value = _number(cell)
+        if value is None or not math.isfinite(value):
             text = f"'{cell.strip()}'" if cell.strip() else "an empty cell"
             raise DescriptionError(
                 f"expected a finite number, found {text}", file=path, line=line, field=header
             )
         values.append(value)
     return values
-
-
-def _finite(cell: str) -> float | None:
-    value = _number(cell)
-    return value if value is not None and math.isfinite(value) else None
 
 
 def _number(cell: str) -> float | None:

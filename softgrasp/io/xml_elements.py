@@ -15,12 +15,7 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 def element_path(element: Element, attribute: str = "") -> str:
-    """Return the path of an element or attribute, such as ``bendable 'arm': backbone.length``.
-
-    Args:
-        element: The element.
-        attribute: One of its attributes, or "".
-    """
+    """Return the path of an element or attribute, such as ``bendable 'arm': backbone.length``."""
     around = [element, *element.iterancestors()]
     around = around[:-1] or around  # the root is the same everywhere
     named = [f"{part.tag} '{part.get('name')}'" for part in reversed(around) if part.get("name")]

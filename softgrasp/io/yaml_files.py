@@ -41,22 +41,15 @@ LENGTHS = frozenset(
     [
         *("a", "d", "radius", "height", "length", "size", "radii", "margin"),
         *("position", "center", "mass_center", "tip", "object_position", "max_drop", "max_creep"),
-        *("offset", "displacement", "about", "amplitude", "min_lift"),
-        *("point", "thickness"),
-        *("torsional_friction", "rolling_friction", "critical_velocity"),
-        *("excursion", "pulley_radius"),
+        *("offset", "displacement", "about", "amplitude", "min_lift", "point", "thickness"),
+        *("torsional_friction", "rolling_friction", "critical_velocity", "excursion"),
+        "pulley_radius",
     ]
 )
 ANGLES = frozenset(
     [
-        "alpha",
-        "theta",
-        "euler",
-        "object_euler",
-        "upright_euler",
-        "max_rotation",
-        "rotation_vector",
-        "angle",
+        *("alpha", "theta", "euler", "angle"),
+        *("object_euler", "upright_euler", "max_rotation", "rotation_vector"),
     ]
 )
 """Fields with lengths or angles; the unit of joint variables depends on the joint (io.hand)."""
@@ -103,12 +96,10 @@ class YamlFile:
         logger.info("Reading %s.", path)
         self.path = path
         self._tree = _parse(path)
-        self._check_lengths(self._tree, self._length_unit(), ())
-
-    def _length_unit(self) -> float:
         units = self._tree.get("units")
         name = units.get("length") if isinstance(units, dict) else None
-        return LENGTH_UNITS.get(name, 1.0) if isinstance(name, str) else 1.0
+        unit = LENGTH_UNITS.get(name, 1.0) if isinstance(name, str) else 1.0
+        self._check_lengths(self._tree, unit, ())
 
     def _check_lengths(self, node: Tree, unit: float, location: tuple[int | str, ...]) -> None:
         """Refuse lengths with which a world would be too large."""
@@ -142,41 +133,30 @@ class YamlFile:
         except DescriptionError as error:
             if error.file is not None:
                 raise
-            line, written = self.line_of(error.location), self._value_at(error.location)
+            line, written = self._locate(error.location)
             raise error.located(file=self.path, line=line, written=written) from None
 
     def line_of(self, location: tuple[int | str, ...]) -> int | None:
         """Return the line, from 1, of a field or of its nearest parent in the file."""
+        return self._locate(location)[0]
+
+    def _locate(self, location: tuple[int | str, ...]) -> tuple[int | None, Tree]:
+        """Return the line of a field or of its nearest parent, and its value, None without it."""
         node: Any = self._tree
         line = None
-        for part in location:
-            try:
-                if isinstance(node, CommentedMap):
-                    line = node.lc.key(part)[0] + 1
-                elif isinstance(node, CommentedSeq):
-                    line = node.lc.item(part)[0] + 1
-                else:
-                    break
-                node = node[part]
-            except (KeyError, IndexError, TypeError):
-                break
-        return line
-
-    def _value_at(self, location: tuple[int | str, ...]) -> Tree:
-        node: Tree = self._tree
         try:
             for part in location:
+                if isinstance(node, CommentedMap | CommentedSeq):
+                    where = node.lc.key if isinstance(node, CommentedMap) else node.lc.item
+                    line = where(part)[0] + 1
                 node = node[part]
         except (KeyError, IndexError, TypeError):
-            return None
-        return _plain(node)
+            return line, None
+        return line, _plain(node)
 
 
 def _largest(value: Tree) -> float:
-    """Return the largest finite magnitude in a number or a list of numbers; 0 where there is none.
-
-    Infinite ones are refused with their field.
-    """
+    """Return the largest finite magnitude in a number or list of numbers; 0 where there is none."""
     if isinstance(value, list):
         return max(map(_largest, value), default=0.0)
     if not isinstance(value, int | float) or isinstance(value, bool):
@@ -200,8 +180,9 @@ def _parse(path: Path) -> CommentedMap:
         tree = _tree_of(text)
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
+        parts = (" ".join(part.split()) for part in (error.context, error.problem) if part)
         raise DescriptionError(
-            f"expected YAML, found: {_first_line(error)}",
+            f"expected YAML, found: {', '.join(parts)}",
             file=path,
             line=None if mark is None else mark.line + 1,
         ) from error
@@ -232,11 +213,6 @@ def _tree_of(text: str) -> Tree:
     tree = YAML(typ="rt").load(text)
     check_tree(tree)
     return tree
-
-
-def _first_line(error: MarkedYAMLError) -> str:
-    parts = [error.context, error.problem]
-    return ", ".join(" ".join(part.split()) for part in parts if part)
 
 
 def _plain(node: Tree) -> Tree:
@@ -273,9 +249,8 @@ def take_units(data: dict[str, Tree]) -> tuple[dict[str, Tree], float, float]:
         if kind not in kinds:
             raise error_at(f"no such kind of unit; {did_you_mean(str(kind), kinds)}", "units", kind)
         if not isinstance(unit, str) or unit not in kinds[kind]:
-            raise error_at(
-                f"no unit of {kind} '{unit}'; {did_you_mean(str(unit), kinds[kind])}", "units", kind
-            )
+            hint = did_you_mean(str(unit), kinds[kind])
+            raise error_at(f"no unit of {kind} '{unit}'; {hint}", "units", kind)
     length = LENGTH_UNITS[units_tree.get("length", "m")]
     return rest, length, ANGLE_UNITS[units_tree.get("angle", "rad")]
 
@@ -286,15 +261,11 @@ def to_si(data: Tree, length: float, angle: float) -> Tree:
         return [to_si(part, length, angle) for part in data]
     if not isinstance(data, dict):
         return data
-    converted = {}
-    for key, value in data.items():
-        if key in LENGTHS:
-            converted[key] = scaled(value, length)
-        elif key in ANGLES:
-            converted[key] = scaled(value, angle)
-        else:
-            converted[key] = to_si(value, length, angle)
-    return converted
+    units = dict.fromkeys(LENGTHS, length) | dict.fromkeys(ANGLES, angle)
+    return {
+        key: scaled(value, units[key]) if key in units else to_si(value, length, angle)
+        for key, value in data.items()
+    }
 
 
 def scaled(value: Tree, factor: float) -> Tree:
@@ -306,12 +277,7 @@ def scaled(value: Tree, factor: float) -> Tree:
 
 
 def rates_to_si(value: Tree, units: list[float]) -> Tree:
-    """Convert one number, or one number per joint, to SI.
-
-    Args:
-        value: Field of the file.
-        units: Unit of each joint variable in SI, finger by finger.
-    """
+    """Convert one number, or one per joint, to SI by the units of the joints, finger by finger."""
     if not isinstance(value, list):
         return scaled(value, units[0])
     pairs = zip(value, units + units[-1:] * len(value), strict=False)
@@ -319,13 +285,7 @@ def rates_to_si(value: Tree, units: list[float]) -> Tree:
 
 
 def actuator_units(actuators: Sequence[Actuator], length: float, angle: float) -> list[float]:
-    """Return the unit of each actuator's target in a file, in SI.
-
-    Args:
-        actuators: Actuators of the hand.
-        length: Length unit of the file [m].
-        angle: Angle unit of the file [rad].
-    """
+    """Return the unit of each actuator's target in a file of length and angle units, in SI."""
     return [{"m": length, "rad": angle}.get(actuator.unit, 1.0) for actuator in actuators]
 
 

@@ -21,12 +21,7 @@ from softgrasp.description.finger import Finger
 from softgrasp.description.geometry import Pose
 from softgrasp.description.hand import Hand
 from softgrasp.errors import DescriptionError, did_you_mean
-from softgrasp.mechanics.hand_kinematics import (
-    end_fingers,
-    frames_at,
-    link_frames,
-    pose_of,
-)
+from softgrasp.mechanics.hand_kinematics import end_fingers, frames_at, link_frames, pose_of
 from softgrasp.mechanics.inverse_kinematics import gaps_by_differences, minimise_squares
 from softgrasp.mechanics.transforms import Array, align, move_frames
 

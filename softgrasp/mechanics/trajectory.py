@@ -8,6 +8,7 @@ on its Jacobian.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import lru_cache
 from operator import mul
@@ -23,10 +24,6 @@ from softgrasp.mechanics.hand_kinematics import forward_kinematics
 from softgrasp.mechanics.transforms import Array, euler_from_rotation, minimum_jerk
 
 # Profiles in time.
-
-
-BINOMIALS = (1.0, 5.0, 10.0, 10.0, 5.0, 1.0)
-"""Binomial coefficients of degree 5."""
 
 
 class Quintic:
@@ -85,8 +82,7 @@ class Quintic:
 def _weights(s: float) -> list[float]:
     """Return the Bernstein polynomials of degree 5, (6,); motions of one duration share them."""
     r = 1.0 - s
-    powers, rests = [1.0, s, s**2, s**3, s**4, s**5], [r**5, r**4, r**3, r**2, r, 1.0]
-    return [c * p * q for c, p, q in zip(BINOMIALS, powers, rests, strict=True)]
+    return [math.comb(5, k) * s**k * r ** (5 - k) for k in range(6)]
 
 
 def ease(samples: int) -> Array:
@@ -192,7 +188,6 @@ def wrist_values(
 
 TOLERANCE = 1e-9
 """Distance [m] and angle [rad] within which a pose counts as reached."""
-NEWTON_STEPS = 30
 
 
 def straight_path(
@@ -254,7 +249,7 @@ def flange_jacobian(chain: Finger, frames: Array) -> Array:
 
 def _reached(chain: Finger, joints: Array, goal: Array, what: str) -> Array:
     """Solve the inverse kinematics of one pose by Newton's method."""
-    for _ in range(NEWTON_STEPS):
+    for _ in range(30):
         frames = forward_kinematics(chain, joints.tolist())
         rotation_vector = Rotation.from_matrix(goal[:3, :3] @ frames[-1, :3, :3].T).as_rotvec()
         gap = np.concatenate([goal[:3, 3] - frames[-1, :3, 3], rotation_vector])

@@ -16,8 +16,6 @@ from scipy.spatial.transform import Rotation
 
 Array = NDArray[np.float64]
 """Array of floating-point numbers."""
-PLANE_OF = {"x": (1, 2), "y": (2, 0), "z": (0, 1)}
-"""For each rotation axis the axes (from, to) of its plane."""
 
 
 # Matrices, quaternions and Euler angles.
@@ -110,7 +108,7 @@ def rotation_angles(quaternions: ArrayLike, reference: ArrayLike = (1.0, 0.0, 0.
 def rotate_about(axis: str, angle: ArrayLike) -> Array:
     """Return rotations about x, y or z, (..., 4, 4) for angles of shape (...) [rad]."""
     angle = np.asarray(angle, dtype=float)
-    first, second = PLANE_OF[axis]
+    first, second = {"x": (1, 2), "y": (2, 0), "z": (0, 1)}[axis]
     matrix = np.zeros((*angle.shape, 4, 4))
     matrix[..., range(4), range(4)] = 1.0
     matrix[..., first, first] = matrix[..., second, second] = np.cos(angle)

@@ -10,7 +10,7 @@ NAMES = {
     "model.dh_convention": ("with_convention",),
     "model.hand": ("add_hand", "build_hand_spec"),
     "model.names": ("=names",),
-    "model.placement": ("object_pose",),
+    "model.object": ("object_pose",),
     "model.family": ("Family",),
     "model.robot": (
         "add_bendable", "bend_joints", "robot_model", "robot_spec", "segment_actuator_names",

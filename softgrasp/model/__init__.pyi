@@ -7,7 +7,7 @@ from softgrasp.model.dh_convention import with_convention as with_convention
 from softgrasp.model.family import Family as Family
 from softgrasp.model.hand import add_hand as add_hand
 from softgrasp.model.hand import build_hand_spec as build_hand_spec
-from softgrasp.model.placement import object_pose as object_pose
+from softgrasp.model.object import object_pose as object_pose
 from softgrasp.model.robot import add_bendable as add_bendable
 from softgrasp.model.robot import bend_joints as bend_joints
 from softgrasp.model.robot import robot_model as robot_model

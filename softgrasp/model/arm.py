@@ -98,21 +98,19 @@ def carry_hand(
     flange, pose = add_arm(spec, arm, pose, actuation)
     bodies = add_hand(spec, mechanism.hand, pose, actuation, flange)
     add_mechanism(spec, mechanism)
-    add_arm_servos(spec, arm, actuation)
+    for row in arm.chain.phalanges:
+        add_servo(spec, names.arm_joint(row.joint_name), row, actuation)
     return spec, tuple(bodies)
 
 
 def hand_posture(scene: GraspScene, targets: tuple[float, ...] | list[float]) -> dict[str, float]:
     """Return joint variables of the hand, and sliders, at actuator targets (nd,)."""
     sliders = {slider.name for slider in scene.mechanism.sliders}
-    slid = {
-        actuator.name: actuator.start for actuator in scene.actuators if actuator.name in sliders
-    }
-    # no phase before the closure moves joints that a mechanism actuates
-    hand_targets = (
-        scene.closing_motion.start if scene.mechanism.actuators else targets[: len(scene.actuators)]
-    )
-    return scene.hand.posture(hand_targets) | slid
+    slid = {one.name: one.start for one in scene.actuators if one.name in sliders}
+    driven = targets[: len(scene.actuators)]
+    if scene.mechanism.actuators:  # no phase before the closure moves what a mechanism actuates
+        driven = scene.closing_motion.start
+    return scene.hand.posture(driven) | slid
 
 
 # Targets of the carrier
@@ -288,12 +286,6 @@ def _hand_in_last_link(arm: Arm) -> Pose:
     tool = transform(arm.tool.position, arm.tool.quaternion)
     within = np.linalg.inv(link) @ frames[-1] @ tool
     return Pose(position=position_of(within), quaternion=quaternion_of(within))
-
-
-def add_arm_servos(spec: mujoco.MjSpec, arm: Arm, actuation: Actuation) -> None:
-    """Add the servos of an arm after those of the hand, in the order of the targets."""
-    for row in arm.chain.phalanges:
-        add_servo(spec, names.arm_joint(row.joint_name), row, actuation)
 
 
 # Wrist

@@ -129,9 +129,7 @@ def refuse_overlaps(model: mujoco.MjModel, data: mujoco.MjData, scene: GraspScen
 
 def _both_fixed(model: mujoco.MjModel, pair: Pair) -> bool:
     """Whether neither geom of a pair can move; such geoms may overlap, as a wall and a table."""
-    bodies = [int(model.geom(geom).bodyid[0]) for geom in pair]
-    movers = [body for body in bodies if model.body_weldid[body] != 0]
-    return not movers
+    return all(model.body_weldid[int(model.geom(geom).bodyid[0])] == 0 for geom in pair)
 
 
 def _geom_label(model: mujoco.MjModel, geom: str, scene: GraspScene) -> str:

@@ -75,15 +75,6 @@ Frames = tuple[Array, Array]
 """Origins (n, 3) [m] and rotations (n, 9) of geoms, world frame."""
 
 
-class _Directions(NamedTuple):
-    """Directions in which bodies of the hand would press on the object."""
-
-    inward: Array
-    """Unit vectors, (n, 3)."""
-    touches: bool
-    """Whether one of the bodies touches it."""
-
-
 class _Geoms(NamedTuple):
     """Geoms of the hand that can touch the object, and of the object."""
 
@@ -134,11 +125,7 @@ def _no_rates(scene: GraspScene) -> str:
 
 
 def _out_of_reach(
-    scene: GraspScene,
-    model: mujoco.MjModel,
-    data: mujoco.MjData,
-    geoms: _Geoms,
-    fingers: _Fingers,
+    scene: GraspScene, model: mujoco.MjModel, data: mujoco.MjData, geoms: _Geoms, fingers: _Fingers
 ) -> str:
     """Return the distance that is missing where no moving link can reach the object."""
     centre, radius = _object_sphere(model, data, geoms.object)
@@ -163,10 +150,7 @@ def _out_of_reach(
 def _reach(
     model: mujoco.MjModel, data: mujoco.MjData, geom: int, joints: set[int]
 ) -> tuple[Array, float] | None:
-    """Return the first joint's anchor and a bound of the distance of a geom's points from it.
-
-    None for a geom that no joint of the hand moves.
-    """
+    """Return the first joint's anchor and a bound of a geom's distance from it; None if fixed."""
     body, end = int(model.geom_bodyid[geom]), data.geom_xpos[geom]
     length, anchor = float(model.geom_rbound[geom]), None
     while body:
@@ -194,11 +178,7 @@ def _object_sphere(
 
 
 def _one_side(
-    scene: GraspScene,
-    model: mujoco.MjModel,
-    data: mujoco.MjData,
-    geoms: _Geoms,
-    fingers: _Fingers,
+    scene: GraspScene, model: mujoco.MjModel, data: mujoco.MjData, geoms: _Geoms, fingers: _Fingers
 ) -> str:
     """Return a sentence where all bodies that come near the object stay on one side of it."""
     # surroundings can oppose, too
@@ -216,7 +196,8 @@ def _one_side(
         new = _directions(model, data, geoms, fingers.frames[step], NEARBY * radius)
         if new is None:
             return ""
-        directions, touches = np.concatenate([directions, new.inward]), touches or new.touches
+        inward, touching = new
+        directions, touches = np.concatenate([directions, inward]), touches or touching
         if can_balance(directions, friction, float(ONE_SIDE_TOLERANCE)):
             return ""
     if not touches:  # the hand closes beside the object
@@ -260,18 +241,11 @@ def _pose_fingers(
 
 def _directions(
     model: mujoco.MjModel, data: mujoco.MjData, geoms: _Geoms, hand: Frames, reach: float
-) -> _Directions | None:
-    """Return the directions in which bodies near the object would press on it.
+) -> tuple[Array, bool] | None:
+    """Return directions (n, 3) in which bodies up to a distance press, and whether one touches.
 
     Bodies and object are replaced by boxes around them; None where a body of the hand is at the
     centre of the object, so that it has no direction.
-
-    Args:
-        model: The compiled scene.
-        data: The object at its start.
-        geoms: Those that can touch.
-        hand: Frames of those of the hand.
-        reach: Distance up to which bodies count [m].
     """
     boxes = model.geom_aabb[geoms.hand]
     body = model.body(names.OBJECT).id
@@ -288,20 +262,12 @@ def _directions(
     near = distance <= reach
     if (np.linalg.norm(point - 0.5 * (low + high), axis=1) < 1e-9).any():
         return None
-    inward = np.where(
-        distance[:, None] > TOUCHING,
-        gap / np.maximum(distance, 1e-12)[:, None],
-        _face_normals(point, low, high),
-    )
-    return _Directions(inward[near] @ rotation.T, bool((distance <= TOUCHING).any()))
-
-
-def _face_normals(points: Array, low: Array, high: Array) -> Array:
-    """Return the inward normals of the nearest faces of a box, for points in it, (n, 3)."""
-    depths = np.concatenate([points - low, high - points], axis=1)
-    nearest = depths.argmin(axis=1)
-    normals = np.concatenate([np.eye(3), -np.eye(3)])
-    return np.asarray(normals[nearest])
+    # inside the box: towards the nearest face
+    faces = np.concatenate([point - low, high - point], axis=1).argmin(axis=1)
+    normals = np.concatenate([np.eye(3), -np.eye(3)])[faces]
+    away = gap / np.maximum(distance, 1e-12)[:, None]
+    inward = np.where(distance[:, None] > TOUCHING, away, normals)
+    return inward[near] @ rotation.T, bool((distance <= TOUCHING).any())
 
 
 def _bounding_box(
@@ -320,13 +286,7 @@ def _bounding_box(
 
 
 def _onto_boxes(frames: Frames, boxes: Array, points: Array) -> Array:
-    """Return the nearest points of boxes to one point each, (n, 3) [m].
-
-    Args:
-        frames: Their frames.
-        boxes: Their centres and half sizes in them, (n, 6) [m].
-        points: The points, (n, 3) [m].
-    """
+    """Return the points of boxes (centres and half sizes in frames) nearest to one point each."""
     origins, rotations = frames[0], frames[1].reshape(-1, 3, 3)
     inside = np.einsum("nji,nj->ni", rotations, points - origins)
     centre, half = boxes[:, :3], boxes[:, 3:]

@@ -112,26 +112,15 @@ def put_object(
         body: Name of its body, and of its joint.
         geoms: Names of its geoms; none where its shape is the same.
     """
-    _assign(model, alone, "body", BODY_FIELDS, model.body(body).id, alone.body(body).id)
-    for geom in geoms:
-        _assign(model, alone, "geom", GEOM_FIELDS, model.geom(geom).id, alone.geom(geom).id)
+    changed = [("body", body, BODY_FIELDS), *(("geom", geom, GEOM_FIELDS) for geom in geoms)]
+    for kind, item, fields in changed:
+        index, its = (getattr(one, kind)(item).id for one in (model, alone))
+        for field in (f"{kind}_{field}" for field in fields):
+            getattr(model, field)[index] = getattr(alone, field)[its]
     first, its = model.joint(body).qposadr[0], alone.joint(body).qposadr[0]
     for name in ("qpos0", "qpos_spring"):
         getattr(model, name)[first : first + 7] = getattr(alone, name)[its : its + 7]
     mujoco.mj_setConst(model, data)
-
-
-def _assign(
-    model: mujoco.MjModel,
-    other: mujoco.MjModel,
-    prefix: str,
-    fields: Sequence[str],
-    index: int,
-    its: int,
-) -> None:
-    for field in fields:
-        name = f"{prefix}_{field}"
-        getattr(model, name)[index] = getattr(other, name)[its]
 
 
 class Statistics(NamedTuple):

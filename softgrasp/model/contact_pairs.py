@@ -141,7 +141,9 @@ def pair_parameters(
     solver, impedance, timestep = scene.solver, scene.impedance, float(model.opt.timestep)
     steps = [timestep, *fine_steps]
     inverse = inverse_masses(model, pairs, postures, cache_key, steps)
-    common = (solver.contact_dimension, friction_vector(contact))
+    sliding, rolling = contact.static_friction, contact.rolling_friction
+    friction = [sliding, sliding, torsion_of(contact), rolling, rolling]
+    common = (solver.contact_dimension, friction)
     if not contact.converted:  # the same native parameters in normal and tangential direction
         native = contact.native
         solref, solimp = [native.timeconst, native.dampratio], list(native.impedance)
@@ -190,15 +192,8 @@ def set_pairs(
         order: Their indices in the model.
     """
     for name in ("friction", "solref", "solreffriction", "solimp"):
-        getattr(model, f"pair_{name}")[order] = [
-            getattr(parameter, name) for parameter in parameters
-        ]
-
-
-def friction_vector(contact: Contact) -> list[float]:
-    """Return the five friction coefficients of MuJoCo: two sliding, one torsional, two rolling."""
-    sliding, rolling = contact.static_friction, contact.rolling_friction
-    return [sliding, sliding, torsion_of(contact), rolling, rolling]
+        values = [getattr(parameter, name) for parameter in parameters]
+        getattr(model, f"pair_{name}")[order] = values
 
 
 def torsion_of(contact: Contact) -> float:
@@ -293,8 +288,7 @@ def _can_collide(model: mujoco.MjModel, one: int, other: int, excluded: set[int]
 
 def _hand_geoms(model: mujoco.MjModel) -> list[tuple[str, str]]:
     """Return (body, geom) of all geoms of the hand that can touch."""
-    touchable = _touchable(model)
-    return [pair for pair in touchable if not is_object(pair[0]) and not is_around(pair[0])]
+    return [pair for pair in _touchable(model) if not (is_object(pair[0]) or is_around(pair[0]))]
 
 
 def _geoms_of(model: mujoco.MjModel, body: str) -> list[str]:
@@ -312,10 +306,7 @@ def _touchable(model: mujoco.MjModel) -> Iterator[tuple[str, str]]:
 
 
 def _carriers(model: mujoco.MjModel) -> dict[str, str]:
-    """Map each body of the hand to the previous body with geoms in its chain, or to the palm.
-
-    Only joints and links without geoms are between the two.
-    """
+    """Map each body of the hand to the previous one with geoms in its chain, or to the palm."""
     parents = {}
     for index in range(1, model.nbody):
         body = model.body(index)

@@ -27,10 +27,7 @@ POINTS_OF_A_PAIR = 8
 """Largest number of contact points of two convex geoms: two boxes, face on face."""
 MAX_SLOTS = 64
 """Largest number of slots of one sensor."""
-PARTS = (
-    ("force", mujoco.mjtSensor.mjSENS_FORCE),
-    ("torque", mujoco.mjtSensor.mjSENS_TORQUE),
-)
+PARTS = (("force", mujoco.mjtSensor.mjSENS_FORCE), ("torque", mujoco.mjtSensor.mjSENS_TORQUE))
 
 # Contact forces
 

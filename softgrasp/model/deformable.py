@@ -177,8 +177,7 @@ def node_columns(model: mujoco.MjModel) -> Any:
 def node_track(model: mujoco.MjModel, qpos: Array) -> Array:
     """Compute the positions of the nodes for rows of ``qpos``, (T, nn, 3) [m], world frame."""
     nodes, obj = node_bodies(model), model.body(OBJECT)
-    columns = [int(model.jnt_qposadr[model.body_jntadr[node]]) + np.arange(3) for node in nodes]
-    local = model.body_pos[nodes] + qpos[:, np.array(columns)]
+    local = model.body_pos[nodes] + qpos[:, node_columns(model)]
     rotation = Rotation.from_quat(obj.quat, scalar_first=True).as_matrix()
     return np.asarray(local @ rotation.T + obj.pos)
 

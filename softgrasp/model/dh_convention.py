@@ -16,11 +16,7 @@ import numpy as np
 
 from softgrasp.description.base import Vec3
 from softgrasp.description.finger import ZERO_LENGTH, Convention, Finger, Phalanx
-from softgrasp.description.geometry import (
-    Capsule,
-    Pose,
-    Sphere,
-)
+from softgrasp.description.geometry import Capsule, Pose, Sphere
 from softgrasp.description.hand import Hand
 from softgrasp.errors import DescriptionError, SoftgraspWarning, either
 from softgrasp.mechanics import hand_kinematics
@@ -110,12 +106,10 @@ def _standard(finger: Finger) -> Finger:
     behind = [*((row.a, row.alpha) for row in rows[1:]), (along, 0.0)]
     moved = [row.replace(a=a, alpha=alpha) for row, (a, alpha) in zip(rows, behind, strict=True)]
     moved[-1] = moved[-1].replace(d=rows[-1].d + z, theta=rows[-1].theta + angle)
-    base = transform(finger.base.position, finger.base.quaternion)
+    placed = finger.base
     if rows[0].a or rows[0].alpha:
-        base = base @ translate(x=rows[0].a) @ rotate_about("x", rows[0].alpha)
-        placed = _pose(base)
-    else:
-        placed = finger.base
+        base = transform(placed.position, placed.quaternion)
+        placed = _pose(base @ translate(x=rows[0].a) @ rotate_about("x", rows[0].alpha))
     skeleton = finger.replace(
         base=placed,
         convention="standard",
@@ -134,16 +128,9 @@ def _bare(row: Phalanx) -> Phalanx:
 
 
 def _with_bodies(skeleton: Finger, before: Finger, old_in_new: list[Array]) -> Finger:
-    """Transfer the bodies of the old phalanges to the new ones.
-
-    Args:
-        skeleton: Finger with the new rows and placeholder bodies.
-        before: Finger with the old rows.
-        old_in_new: Old link frames in the new ones, (4, 4) each.
-    """
-    rows = []
-    for index, row in enumerate(skeleton.phalanges):
-        rows.append(_with_body(row, skeleton.link_ends[index], before, index, old_in_new[index]))
+    """Transfer the bodies of the old phalanges, whose frames in the new ones are given."""
+    new = zip(skeleton.phalanges, skeleton.link_ends, old_in_new, strict=True)
+    rows = [_with_body(row, end, before, i, frame) for i, (row, end, frame) in enumerate(new)]
     return skeleton.replace(phalanges=tuple(rows))
 
 

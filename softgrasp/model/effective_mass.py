@@ -168,8 +168,15 @@ def first_touches(
         mujoco.mj_kinematics(model, data)
         for pair_index, pair in enumerate(geoms):
             best = touches.get(pair_index)
-            if best is None or best.distance > 0.0:
-                touches[pair_index] = _nearer(best, _touch(model, data, pair, index))
+            if best is not None and best.distance <= 0.0:
+                continue
+            points = np.zeros(6)
+            distance = float(mujoco.mj_geomDistance(model, data, *pair, FAR, points))
+            if best is not None and distance <= 0.0:
+                # the points of before the overlap, in which they coincide
+                touches[pair_index] = best._replace(distance=distance)
+            elif best is None or distance < best.distance:
+                touches[pair_index] = Touch(distance, index, points.reshape(2, 3))
     return list(touches.values())
 
 
@@ -192,31 +199,15 @@ def touch_rows(
     for index in sorted({touch.posture for touch in touches}):
         data.qpos[:] = postures[index]
         mujoco.mj_forward(model, data)
-        diagonals = (_inertia_diagonal(model, data), *_implicit_springs(model, data))
+        full = np.zeros((model.nv, model.nv))
+        mujoco.mj_fullM(model, data, full)
+        diagonals = (np.diag(full), *_implicit_springs(model, data))
         for pair_index, touch in enumerate(touches):
             if touch.posture == index:
                 squares = _row(model, data, geoms[pair_index], touch) ** 2
                 for array, row in zip(rows, (squares, *diagonals), strict=True):
                     array[pair_index] = row
     return rows
-
-
-def _touch(
-    model: mujoco.MjModel, data: mujoco.MjData, pair: tuple[int, int], posture: int
-) -> Touch:
-    """Compute the nearest points of a pair in the current posture."""
-    points = np.zeros(6)
-    distance = float(mujoco.mj_geomDistance(model, data, *pair, FAR, points))
-    return Touch(distance, posture, points.reshape(2, 3))
-
-
-def _nearer(best: Touch | None, candidate: Touch) -> Touch:
-    """Return the closer pair of points, from before an overlap where points coincide."""
-    if best is None or candidate.distance >= best.distance:
-        return candidate if best is None else best
-    if candidate.distance <= 0.0 < best.distance:
-        return best._replace(distance=candidate.distance)
-    return candidate
 
 
 def _row(model: mujoco.MjModel, data: mujoco.MjData, pair: tuple[int, int], touch: Touch) -> Array:
@@ -235,13 +226,6 @@ def _row(model: mujoco.MjModel, data: mujoco.MjData, pair: tuple[int, int], touc
 
 
 # Implicit inertia
-
-
-def _inertia_diagonal(model: mujoco.MjModel, data: mujoco.MjData) -> Array:
-    """Compute the diagonal of M, (nv,) [kg·m² or kg]."""
-    full = np.zeros((model.nv, model.nv))
-    mujoco.mj_fullM(model, data, full)
-    return np.asarray(np.diag(full))
 
 
 def _implicit_springs(model: mujoco.MjModel, data: mujoco.MjData) -> tuple[Array, Array]:

@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from softgrasp.description.actuation import Coupling
 from softgrasp.description.base import Vec4
 from softgrasp.description.bendable import Inertial, Origin
 from softgrasp.description.finger import Finger, Phalanx
@@ -37,11 +36,7 @@ from softgrasp.io.mesh_files import hull_stl, stl_of
 from softgrasp.io.urdf import rigid_urdf
 from softgrasp.mechanics import geometry, hand_kinematics
 from softgrasp.mechanics.robot_kinematics import origin_of
-from softgrasp.mechanics.transforms import (
-    Array,
-    transform,
-    translate,
-)
+from softgrasp.mechanics.transforms import Array, transform, translate
 from softgrasp.model import names
 from softgrasp.model.hand import MASSLESS, link_shapes, palm_points
 from softgrasp.model.shapes import inertia_components, join_inertia, part_name, part_pose
@@ -109,9 +104,13 @@ def hand_robot(hand: Hand, prefix: str = "") -> HandRobot:
         )
     shapes = _Shapes(prefix or hand.name)
     links, joints = [_palm(hand, shapes)], list[RigidJoint]()
-    limits = _JointLimits(
-        _speeds(hand), {coupling.joint: _mimic(coupling) for coupling in hand.couplings}
-    )
+    mimics = {
+        coupling.joint: Mimic(
+            joint=coupling.leader, multiplier=coupling.ratio, offset=coupling.offset
+        )
+        for coupling in hand.couplings
+    }
+    limits = _JointLimits(_speeds(hand), mimics)
     for finger in hand.fingers:
         new_links, new_joints = _finger(finger, shapes, limits)
         links += new_links
@@ -133,16 +132,14 @@ def _speeds(hand: Hand) -> dict[str, float]:
     fastest = [max(map(abs, both)) for both in zip(*rates, strict=True)]
     speeds = {}
     for actuator, closing_rate in zip(hand.actuators, fastest, strict=True):
-        alike = [rate for other, rate in zip(hand.actuators, fastest, strict=True)
-                 if other.unit == actuator.unit]  # fmt: skip
+        alike = [
+            rate
+            for other, rate in zip(hand.actuators, fastest, strict=True)
+            if other.unit == actuator.unit
+        ]
         speed = closing_rate if closing_rate > SLOWEST else max(alike)
         speeds[actuator.name] = speed if speed > SLOWEST else 1.0
     return speeds
-
-
-def _mimic(coupling: Coupling) -> Mimic:
-    """Convert a coupling."""
-    return Mimic(joint=coupling.leader, multiplier=coupling.ratio, offset=coupling.offset)
 
 
 # Links and joints
@@ -268,34 +265,27 @@ class _Shapes:
 
     def of(self, link: str, shape: Shape, pose: Pose) -> list[LinkShape]:
         """Convert a shape with the pose of its centre of mass, link frame."""
+        frame = transform(pose.position, pose.quaternion)
         if isinstance(shape, Capsule):
-            return _capsule(shape, pose)
+            ball = Sphere(radius=shape.radius)
+            return [
+                _part(Cylinder(radius=shape.radius, height=shape.length), frame),
+                _part(ball, frame @ translate(z=-shape.length / 2.0)),
+                _part(ball, frame @ translate(z=shape.length / 2.0)),
+            ]
         if isinstance(shape, Mesh):
             body = load_mesh(shape)
             return [self.mesh(link, stl_of(body.vertices, body.faces), pose)]
-        if isinstance(shape, Ellipsoid):
-            return [self.mesh(link, stl_of(*geometry.triangles(shape.radii, ROUND)), pose)]
-        if isinstance(shape, Superellipsoid):
-            form = geometry.triangles(shape.radii, shape.exponents)
-            return [self.mesh(link, stl_of(*form), pose)]
-        return [_part(shape, transform(pose.position, pose.quaternion))]
+        if isinstance(shape, Ellipsoid | Superellipsoid):
+            exponents = ROUND if isinstance(shape, Ellipsoid) else shape.exponents
+            return [self.mesh(link, stl_of(*geometry.triangles(shape.radii, exponents)), pose)]
+        return [_part(shape, frame)]
 
     def mesh(self, link: str, stl: bytes, pose: Pose) -> LinkShape:
         """Register a mesh with the pose of its file frame, link frame."""
         file = f"{self._prefix}_{link}.stl"
         self.meshes[file] = stl
         return _part(Mesh(file=file), transform(pose.position, pose.quaternion))
-
-
-def _capsule(shape: Capsule, pose: Pose) -> list[LinkShape]:
-    """Convert a capsule to a cylinder and two spheres."""
-    frame = transform(pose.position, pose.quaternion)
-    ball = Sphere(radius=shape.radius)
-    return [
-        _part(Cylinder(radius=shape.radius, height=shape.length), frame),
-        _part(ball, frame @ translate(z=-shape.length / 2.0)),
-        _part(ball, frame @ translate(z=shape.length / 2.0)),
-    ]
 
 
 def _part(shape: LinkGeometry, frame: Array) -> LinkShape:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from copy import copy
 from functools import cache, cached_property, partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -30,15 +30,9 @@ from softgrasp.mechanics.transforms import Array
 from softgrasp.model import names
 from softgrasp.model.compile import compiled
 from softgrasp.model.contact_pairs import with_objects
-from softgrasp.model.effective_mass import (
-    TouchRows,
-    closing_postures,
-    first_touches,
-    touch_rows,
-)
+from softgrasp.model.effective_mass import TouchRows, closing_postures, first_touches, touch_rows
 from softgrasp.model.names import scene_label
-from softgrasp.model.object import USUAL_DENSITY, add_body
-from softgrasp.model.placement import object_pose
+from softgrasp.model.object import USUAL_DENSITY, add_body, object_pose
 from softgrasp.model.scene import (
     CompiledScene,
     FineStep,
@@ -70,13 +64,7 @@ CONTACT_FIELDS = (
 )
 FIELDS = (*WEIGHTS, *(f"contact.{name}" for name in CONTACT_FIELDS))
 """Fields of a scene that may differ within a family."""
-OBJECT_ARRAYS = (
-    "body_mass",
-    "body_inertia",
-    "body_iquat",
-    "body_subtreemass",
-    "body_invweight0",
-)
+OBJECT_ARRAYS = ("body_mass", "body_inertia", "body_iquat", "body_subtreemass", "body_invweight0")
 """Arrays of a model with the constants of the body of the object."""
 DOF_ARRAYS = ("dof_invweight0", "dof_M0")
 """The same of its degrees of freedom."""
@@ -300,13 +288,7 @@ class Family:
             return fitting_steps(scene, _longest(self.contact))
 
     def _solref(self, rows: NDArray[np.int_], step: float, mobility: Array) -> tuple[Array, Array]:
-        """Return ``solref`` (n, np, 2) and ``solreffriction`` (n, 1, 2) at a time step.
-
-        Args:
-            rows: The rows, (n,).
-            step: The time step [s].
-            mobility: Inverse masses of all pairs, (n, np) [1/kg].
-        """
+        """Return ``solref`` (n, np, 2) and ``solreffriction`` (n, 1, 2) at a time step [s]."""
         scene, contact = self._resolved.scene, self.contact
         stiffness, damping = (contact[name][rows] for name in ("stiffness", "damping"))
         acting = damping
@@ -337,14 +319,8 @@ def _longest(contact: Mapping[str, Array]) -> Array:
 
 def _change(scene: GraspScene, values: Mapping[str, float]) -> GraspScene:
     """Return a scene with other values of ``FIELDS``."""
-    contact = {
-        name.removeprefix("contact."): value
-        for name, value in values.items()
-        if name not in WEIGHTS
-    }
-    weight = {
-        name.removeprefix("object."): value for name, value in values.items() if name in WEIGHTS
-    }
+    contact = {k.removeprefix("contact."): v for k, v in values.items() if k not in WEIGHTS}
+    weight = {k.removeprefix("object."): v for k, v in values.items() if k in WEIGHTS}
     changes: dict[str, Any] = {}
     if contact:
         changes["contact"] = scene.contact.replace(**contact)
@@ -395,8 +371,9 @@ class _Members:
         for child in np.flatnonzero(model.body_parentid == 0)[:0:-1]:  # as the compiler adds them
             total = total + subtree[:, child]
         subtree[:, 0] = total
-        arrays["meanmass"] = _add(arrays["body_mass"][:, 1:]) / (model.nbody - 1)
-        arrays["meaninertia"] = _add(arrays["dof_M0"]) / model.nv
+        # from left to right, as the compiler adds them
+        arrays["meanmass"] = arrays["body_mass"][:, 1:].cumsum(axis=1)[:, -1] / (model.nbody - 1)
+        arrays["meaninertia"] = arrays["dof_M0"].cumsum(axis=1)[:, -1] / model.nv
         return arrays
 
     def mobilities(
@@ -439,26 +416,6 @@ class _Members:
         return self._rows[mass]
 
 
-def _add(columns: Array) -> Array:
-    """Add columns from left to right, as the compiler does, (n, k) to (n,)."""
-    total = np.zeros(len(columns))
-    for column in columns.T:
-        total = total + column
-    return total
-
-
-class _Constants(NamedTuple):
-    """Constants that MuJoCo computes of the object alone."""
-
-    body_mass: float
-    body_inertia: Array
-    body_iquat: Array
-    body_subtreemass: float
-    body_invweight0: Array
-    dof_invweight0: Array
-    dof_M0: Array
-
-
 class _Weighing:
     """The object of a scene alone, compiled with one mass after the other."""
 
@@ -475,32 +432,26 @@ class _Weighing:
             (inertia == np.diag(diagonal)).all() and (ours == self._model.body_inertia[1]).all()
         )
         """Whether the moments of inertia are known without the compiler."""
-        self._known: dict[float, _Constants] = {}
+        self._known: dict[float, dict[str, Array]] = {}
 
     def constants(self, masses: Array) -> dict[str, Array]:
         """Return the constants for some masses, (nm, …) by their names in ``mjModel``."""
         rows = [self._weighed(mass) for mass in masses.tolist()]
-        columns = zip(*rows, strict=True)
-        return {
-            name: np.stack([np.asarray(item) for item in column])
-            for name, column in zip(_Constants._fields, columns, strict=True)
-        }
+        return {name: np.stack([row[name] for row in rows]) for name in rows[0]}
 
-    def _weighed(self, mass: float) -> _Constants:
+    def _weighed(self, mass: float) -> dict[str, Array]:
         if mass not in self._known:
-            self._known[mass] = self._computed(mass)
+            model = self._model
+            if self.is_diagonal:
+                model.body_mass[1] = mass
+                model.body_inertia[1] = self._moments * (mass / self._volume)
+                mujoco.mj_setConst(model, self._data)
+            else:
+                model = self._compiled(self._scene.object.weighing(mass=mass))
+            arrays = {name: getattr(model, name)[1].copy() for name in OBJECT_ARRAYS}
+            arrays |= {name: getattr(model, name).copy() for name in DOF_ARRAYS}
+            self._known[mass] = arrays
         return self._known[mass]
-
-    def _computed(self, mass: float) -> _Constants:
-        model = self._model
-        if self.is_diagonal:
-            model.body_mass[1] = mass
-            model.body_inertia[1] = self._moments * (mass / self._volume)
-            mujoco.mj_setConst(model, self._data)
-        else:
-            model = self._compiled(self._scene.object.weighing(mass=mass))
-        arrays = (getattr(model, name)[1].copy() for name in OBJECT_ARRAYS)
-        return _Constants(*arrays, *(getattr(model, name).copy() for name in DOF_ARRAYS))
 
     def _compiled(self, described: GraspObject) -> mujoco.MjModel:
         spec = mujoco.MjSpec()

@@ -48,12 +48,7 @@ def object_surface_of(model: mujoco.MjModel) -> ObjectSurface:
         model: The compiled scene, with a rigid object.
     """
     body = model.body(names.OBJECT).id
-    parts = []
-    for geom in np.flatnonzero(model.geom_bodyid == body).tolist():
-        if _collides(model, geom):
-            rotation, position = _geom_frame(model, geom)
-            parts.append(convex_part(geom_vertices(model, geom) @ rotation.T + position))
-    return object_surface(parts, np.array(model.body_ipos[body]))
+    return object_surface(_convex_parts(model, body), np.array(model.body_ipos[body]))
 
 
 def kinematic_tree_of(
@@ -192,12 +187,8 @@ def _with_parents(model: mujoco.MjModel, bodies: list[int]) -> list[int]:
 def hand_joints(model: mujoco.MjModel, bodies: list[str]) -> list[int]:
     """Return the joints of the hand in the order of those of its ``KinematicTree``."""
     order = _with_parents(model, [model.body(name).id for name in bodies])
-    return [joint for body in order for joint in _joints_of(model, body)]
-
-
-def _joints_of(model: mujoco.MjModel, body: int) -> list[int]:
-    first, count = int(model.body_jntadr[body]), int(model.body_jntnum[body])
-    return [] if count == 0 else list(range(first, first + count))
+    joints: list[int] = np.flatnonzero(np.isin(model.jnt_bodyid, order)).tolist()
+    return joints
 
 
 def joint_motion(model: mujoco.MjModel, hand: Hand, joints: list[int]) -> tuple[Array, Array]:
@@ -225,11 +216,7 @@ def _surface_points(
 ) -> HandPoints:
     body_numbers, positions, normals = [], [], []
     for body in sorted(bodies):
-        parts: list[ConvexPart] = []
-        for geom in np.flatnonzero(model.geom_bodyid == body).tolist():
-            if _collides(model, geom):
-                rotation, position = _geom_frame(model, geom)
-                parts.append(convex_part(geom_vertices(model, geom) @ rotation.T + position))
+        parts = _convex_parts(model, body)
         if not parts:
             continue
         points, outward, _ = sample(parts, random, DRAWN)
@@ -244,13 +231,14 @@ def _surface_points(
     return HandPoints(np.array(body_numbers), np.concatenate(positions), np.concatenate(normals))
 
 
-def _collides(model: mujoco.MjModel, geom: int) -> bool:
-    """Return whether a geom is in a contact pair."""
-    return bool(((model.pair_geom1 == geom) | (model.pair_geom2 == geom)).any())
-
-
-def _geom_frame(model: mujoco.MjModel, geom: int) -> tuple[Array, Array]:
-    return _matrix(model.geom_quat[geom]), np.array(model.geom_pos[geom])
+def _convex_parts(model: mujoco.MjModel, body: int) -> list[ConvexPart]:
+    """Return the geoms of a body that are in a contact pair, body frame."""
+    paired = np.isin(np.arange(model.ngeom), [*model.pair_geom1, *model.pair_geom2])
+    parts = []
+    for geom in np.flatnonzero(paired & (model.geom_bodyid == body)).tolist():
+        rotated = geom_vertices(model, geom) @ _matrix(model.geom_quat[geom]).T
+        parts.append(convex_part(rotated + np.array(model.geom_pos[geom])))
+    return parts
 
 
 def _matrix(quaternion: Array) -> Array:

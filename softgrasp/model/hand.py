@@ -14,9 +14,9 @@ import mujoco
 import numpy as np
 from scipy.spatial import ConvexHull
 
-from softgrasp.description.adhesion import AdhesionPad, SuctionCup, adhesion_actuator
 from softgrasp.description.bendable import Inertial
-from softgrasp.description.closure_base import ActuationModel, ClosureActuator, Slider
+from softgrasp.description.closure_base import ActuationModel, ClosureActuator
+from softgrasp.description.contact import AdhesionPad, SuctionCup, adhesion_actuator
 from softgrasp.description.finger import Finger, Phalanx
 from softgrasp.description.geometry import Capsule, Part, Pose, Shape
 from softgrasp.description.hand import Hand, HandModel, Palm
@@ -73,22 +73,17 @@ def build_hand_spec(hand: Hand) -> mujoco.MjSpec:
         spec.add_key(name=names.START, qpos=[*rigid.values(), *bent], ctrl=start)
     else:
         spec = spec.copy()  # see ``attach``
-        spec.add_key(name=names.START, qpos=_settle(spec, hand, rigid), ctrl=start)
+        model = compiled(spec, hand.name)
+        position = np.array(model.qpos0)
+        for name, value in rigid.items():
+            position[model.joint(name).qposadr[0]] = value
+        targets: list[float] = settle(model, hand, position).tolist()
+        spec.add_key(name=names.START, qpos=targets, ctrl=start)
     straight = dict.fromkeys(rigid, 0.0)
     lowest = [lowest_point(hand, straight, np.eye(4))] if hand.fingers else []
     lowest += [digit.base.position[2] - digit.length for digit in hand.soft_fingers]
     add_visuals(spec, min(lowest) - FLOOR_GAP)
     return spec
-
-
-def _settle(spec: mujoco.MjSpec, hand: Hand, joints: dict[str, float]) -> list[float]:
-    """Compute ``qpos`` of an attached model with joints at their start."""
-    model = compiled(spec, hand.name)
-    position = np.array(model.qpos0)
-    for name, value in joints.items():
-        position[model.joint(name).qposadr[0]] = value
-    targets: list[float] = settle(model, hand, position).tolist()
-    return targets
 
 
 def hand_to_mjcf(hand: Hand) -> str:
@@ -391,10 +386,7 @@ def _add_palm(spec: mujoco.MjSpec, body: mujoco.MjsBody, hand: Hand, palm: Palm,
 
 
 def add_model(
-    spec: mujoco.MjSpec,
-    base: mujoco.MjsBody,
-    model: HandModel,
-    actuation: Literal["servo", "prescribed"],
+    spec: mujoco.MjSpec, base: mujoco.MjsBody, model: HandModel, actuation: Actuation
 ) -> list[str]:
     """Attach the model of a hand to a body and return its bodies that can touch.
 
@@ -407,26 +399,14 @@ def add_model(
     Raises:
         DescriptionError: The file is missing, invalid, or has changed.
     """
-    attach(
-        spec,
-        source_model(model),
-        base,
-        model.pose,
-        model.servos,
-        weightless=model.gravity_compensation,
-    )
-    for name in (
-        model_actuator.joint for model_actuator in model.actuators if actuation == "prescribed"
-    ):
-        joint = spec.joint(name)
+    source, weightless = source_model(model), model.gravity_compensation
+    attach(spec, source, base, model.pose, model.servos, weightless=weightless)
+    for driven in model.actuators if actuation == "prescribed" else ():
+        joint, actuator = spec.joint(driven.joint), spec.actuator(driven.actuator)
         joint.armature, joint.limited = PRESCRIBED_ARMATURE, mujoco.mjtLimited.mjLIMITED_FALSE
-        joint.damping[:] = 0.0
-        joint.stiffness[:] = 0.0
+        joint.damping[:] = joint.stiffness[:] = 0.0
         joint.frictionloss = 0.0
-    for model_actuator in model.actuators if actuation == "prescribed" else ():
-        actuator = spec.actuator(model_actuator.actuator)
-        actuator.gainprm[:] = 0.0
-        actuator.biasprm[:] = 0.0
+        actuator.gainprm[:] = actuator.biasprm[:] = 0.0
     return list(model.touching)
 
 
@@ -481,31 +461,21 @@ def add_mechanism(spec: mujoco.MjSpec, mechanism: ActuationModel) -> None:
     if not mechanism.actuators:
         return
     for slider in mechanism.sliders:
-        _add_slider(spec, slider)
-    inertia = _joint_inertia(spec.copy())
+        body = spec.worldbody.add_body(name=slider.name, gravcomp=1)
+        body.mass = SLIDER_MASS
+        body.inertia = [SLIDER_MASS] * 3
+        body.explicitinertial = True
+        body.add_joint(
+            name=slider.name,
+            type=mujoco.mjtJoint.mjJNT_SLIDE,
+            axis=[1, 0, 0],
+            armature=slider.inertia,
+        )
+    model = spec.copy().compile()
+    joints = (model.joint(index) for index in range(model.njnt))
+    inertia = {joint.name: float(model.dof_M0[joint.dofadr[0]]) for joint in joints}
     for actuator in mechanism.actuators:
         _add_actuator(spec, actuator, inertia)
-
-
-def _add_slider(spec: mujoco.MjSpec, slider: Slider) -> None:
-    """Add a body on a slide joint."""
-    body = spec.worldbody.add_body(name=slider.name, gravcomp=1)
-    body.mass = SLIDER_MASS
-    body.inertia = [SLIDER_MASS] * 3
-    body.explicitinertial = True
-    body.add_joint(
-        name=slider.name,
-        type=mujoco.mjtJoint.mjJNT_SLIDE,
-        axis=[1, 0, 0],
-        armature=slider.inertia,
-    )
-
-
-def _joint_inertia(spec: mujoco.MjSpec) -> dict[str, float]:
-    """Compute the inertia about each joint in the zero posture [kg·m² or kg]."""
-    model = spec.compile()
-    joints = (model.joint(index) for index in range(model.njnt))
-    return {joint.name: float(model.dof_M0[joint.dofadr[0]]) for joint in joints}
 
 
 def _add_actuator(

@@ -452,7 +452,9 @@ def cell_inertias(
         ]
     centres = np.cumsum(sizes) - 0.5 * sizes - 0.5 * sizes.sum()
     apart = float(masses @ centres**2)
-    rest = _inertia_about_center(part, part.inertial.inertia) - apart * np.diag([1.0, 1.0, 0.0])
+    rotation = rotation_from_euler(part.inertial.origin.rpy)
+    described = np.asarray(rotation @ inertia_tensor(part.inertial.inertia) @ rotation.T)
+    rest = described - apart * np.diag([1.0, 1.0, 0.0])
     moments = np.linalg.eigvalsh(rest)
     if moments[0] <= 0.0 or moments[2] > moments[0] + moments[1]:
         raise BuildError(
@@ -461,13 +463,6 @@ def cell_inertias(
             "a uniform cylinder"
         )
     return [(cell_mass, cell_mass / mass * rest) for cell_mass in masses.tolist()]
-
-
-def _inertia_about_center(part: Bendable, inertia: tuple[float, ...]) -> Array:
-    """Return the described inertia in the base axes of the segment, (3, 3) [kg·m²]."""
-    assert part.inertial is not None  # checked by the caller
-    rotation = rotation_from_euler(part.inertial.origin.rpy)
-    return np.asarray(rotation @ inertia_tensor(inertia) @ rotation.T)
 
 
 def _set_pose(body: mujoco.MjsBody, frame: Array) -> None:
@@ -608,16 +603,12 @@ def bend_joints(part: Bendable) -> list[tuple[str, tuple[float, float]]]:
 
 def slide_joints(part: Bendable) -> list[str]:
     """Return the axial slide joints; none without an axial stiffness."""
-    return (
-        [f"{part.name}_S{k}" for k in cell_numbers(part)] if part.backbone.axial_stiffness else []
-    )
+    return [f"{part.name}_S{k}" for k in cell_numbers(part) if part.backbone.axial_stiffness]
 
 
 def twist_joints(part: Bendable) -> list[str]:
     """Return the torsion joints; none without a torsion stiffness."""
-    return (
-        [f"{part.name}_T{k}" for k in cell_numbers(part)] if part.backbone.torsion_stiffness else []
-    )
+    return [f"{part.name}_T{k}" for k in cell_numbers(part) if part.backbone.torsion_stiffness]
 
 
 def segment_actuator_names(part: Bendable) -> list[str]:

@@ -27,12 +27,7 @@ from softgrasp.errors import SoftgraspWarning
 from softgrasp.mechanics.hand_kinematics import lowest_point
 from softgrasp.mechanics.transforms import Array, transform
 from softgrasp.model import names
-from softgrasp.model.arm import (
-    carrier_start,
-    carry_hand,
-    hand_posture,
-    wrist_center,
-)
+from softgrasp.model.arm import carrier_start, carry_hand, hand_posture, wrist_center
 from softgrasp.model.clearance import (
     START_TOLERANCE,
     Overlap,
@@ -59,12 +54,15 @@ from softgrasp.model.effective_mass import closing_postures
 from softgrasp.model.hand import extend_reach, limit_torques, settle, silence
 from softgrasp.model.hand_carrier import carrier_model
 from softgrasp.model.names import scene_label
-from softgrasp.model.object import add_object, density_guess, is_usual, mean_density
-from softgrasp.model.placement import (
+from softgrasp.model.object import (
     PlacedItem,
+    add_object,
     add_surroundings,
     arrange_items,
+    density_guess,
+    is_usual,
     lowest_surrounding,
+    mean_density,
     shows_floor_as_table,
 )
 from softgrasp.model.soft_finger import damp_as_described, warn_of_damping
@@ -551,10 +549,7 @@ def _floor_height(scene: GraspScene, model: mujoco.MjModel) -> float:
 def _lowest_finger(
     described: Hand, pose: Pose, start: tuple[float, ...], all_rates: tuple[float, ...]
 ) -> float:
-    """Compute the lowest point of the fingers between start and limits [m].
-
-    Cached, as the grasps of a sweep have the same hand.
-    """
+    """Compute the lowest point of the fingers between start and limits [m], once a hand."""
     hand = transform(pose.position, pose.quaternion)
     height, begin = math.inf, np.array(start)
     end = [

@@ -84,25 +84,29 @@ def _add_solid(
     drawn: bool = True,
 ) -> list[str]:
     """Add a shape that is not a compound; one that is not drawn is in the collision group."""
-    common = _untouched(pose) | ({} if drawn else {"group": COLLISION_GROUP})
+    group = 0 if drawn else COLLISION_GROUP
     if isinstance(shape, Superellipsoid):
-        _add_vertices(spec, name, *geometry.triangles(shape.radii, shape.exponents))
-        body.add_geom(name=name, type=GEOM.mjGEOM_MESH, meshname=name, rgba=rgba, **common)
+        surface = geometry.triangles(shape.radii, shape.exponents)
+        _add_mesh(spec, body, name, surface, pose, rgba, group)
         return [name]
     if not isinstance(shape, Mesh):
-        body.add_geom(name=name, rgba=rgba, **geom_of(shape), **common)
+        body.add_geom(name=name, rgba=rgba, **geom_of(shape), **_untouched(pose, group))
         return [name]
     mesh = load_mesh(shape)
     if drawn:
         _add_surface(spec, body, f"{name}_seen", mesh, pose, rgba)
-    return _add_convex_parts(spec, body, name, mesh, pose, rgba)
+    names = [f"{name}_{index}" if index else name for index in range(len(mesh.parts))]
+    for part, surface in zip(names, mesh.parts, strict=True):
+        _add_mesh(spec, body, part, surface, pose, rgba, COLLISION_GROUP)
+    return names
 
 
-def _untouched(pose: Pose) -> dict[str, Any]:
+def _untouched(pose: Pose, group: int) -> dict[str, Any]:
     """Return the fields of a geom without mass that touches nothing, at a pose."""
     return {
         "pos": list(pose.position),
         "quat": list(pose.quaternion),
+        "group": group,
         "mass": 0.0,
         "contype": 0,
         "conaffinity": 0,
@@ -185,45 +189,23 @@ def _add_surface(
     rgba: Sequence[float],
 ) -> None:
     """Add the surface of a mesh, which is drawn only."""
-    _add_vertices(spec, name, mesh.vertices, mesh.faces)
-    body.add_geom(
-        name=name,
-        type=GEOM.mjGEOM_MESH,
-        meshname=name,
-        group=VISUAL_GROUP,
-        rgba=rgba,
-        **_untouched(pose),
-    )
+    _add_mesh(spec, body, name, (mesh.vertices, mesh.faces), pose, rgba, VISUAL_GROUP)
 
 
-def _add_convex_parts(
+def _add_mesh(
     spec: mujoco.MjSpec,
     body: mujoco.MjsBody,
     name: str,
-    mesh: MeshBody,
+    surface: tuple[Array, Any],
     pose: Pose,
     rgba: Sequence[float],
-) -> list[str]:
-    """Add the convex parts of a mesh, which can touch, and return their names."""
-    names = []
-    for index, (vertices, faces) in enumerate(mesh.parts):
-        part = name if index == 0 else f"{name}_{index}"
-        _add_vertices(spec, part, vertices, faces)
-        body.add_geom(
-            name=part,
-            type=GEOM.mjGEOM_MESH,
-            meshname=part,
-            group=COLLISION_GROUP,
-            rgba=rgba,
-            **_untouched(pose),
-        )
-        names.append(part)
-    return names
-
-
-def _add_vertices(spec: mujoco.MjSpec, name: str, vertices: Array, faces: Any) -> None:
-    """Add a mesh asset."""
+    group: int,
+) -> None:
+    """Add vertices and faces as an asset and a geom of the same name."""
+    vertices, faces = surface
     spec.add_mesh(name=name, uservert=vertices.ravel(), userface=np.asarray(faces).ravel())
+    kind = GEOM.mjGEOM_MESH
+    body.add_geom(name=name, type=kind, meshname=name, rgba=rgba, **_untouched(pose, group))
 
 
 def geom_of(shape: Primitive) -> dict[str, Any]:
@@ -436,9 +418,7 @@ def inertia_tensor(components: Sequence[float]) -> Array:
     return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 
 
-def inertia_components(
-    inertia: Array,
-) -> tuple[float, float, float, float, float, float]:
+def inertia_components(inertia: Array) -> tuple[float, float, float, float, float, float]:
     """Return (ixx, iyy, izz, ixy, ixz, iyz) of an inertia tensor (3, 3) [kg·m²]."""
     xx, yy, zz, xy, xz, yz = inertia[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]].tolist()
     return (xx, yy, zz, xy, xz, yz)

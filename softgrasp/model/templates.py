@@ -22,8 +22,7 @@ from softgrasp.model import names
 from softgrasp.model.compile import compiled, put_object, set_statistics
 from softgrasp.model.contact_pairs import Pair, PairParameters, set_pairs
 from softgrasp.model.names import scene_label
-from softgrasp.model.object import add_body, add_object
-from softgrasp.model.placement import arrange_items
+from softgrasp.model.object import add_body, add_object, arrange_items
 from softgrasp.model.visual import FLOOR_NAME
 
 MAX_TEMPLATES = 4

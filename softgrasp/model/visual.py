@@ -23,10 +23,8 @@ AROUND_RGBA: dict[str, Rgba] = {
 CONTACT_RGBA: Rgba = (0.98, 0.80, 0.12, 1.0)
 """Colour of contact points and contact forces."""
 FLOOR_RGBA: tuple[Rgba, Rgba] = ((0.86, 0.88, 0.90, 1.0), (0.78, 0.81, 0.84, 1.0))
-SKY_RGB: tuple[tuple[float, float, float], tuple[float, float, float]] = (
-    (0.74, 0.82, 0.90),
-    (1.00, 1.00, 1.00),
-)
+RgbPair = tuple[tuple[float, float, float], tuple[float, float, float]]
+SKY_RGB: RgbPair = ((0.74, 0.82, 0.90), (1.00, 1.00, 1.00))
 """Zenith and nadir; the horizon is halfway between."""
 
 SKY_PIXELS, PLAIN_PIXELS, FLOOR_PIXELS = 64, 16, 128
@@ -56,14 +54,6 @@ def add_visuals(spec: mujoco.MjSpec, floor_height: float) -> None:
         spec: The scene; changed in place.
         floor_height: World z of the floor [m].
     """
-    _set_quality(spec)
-    _add_sky(spec)
-    _add_floor(spec, floor_height)
-    _add_lights(spec)
-
-
-def _set_quality(spec: mujoco.MjSpec) -> None:
-    """Set image size, shadows, haze and headlight."""
     visual = spec.visual
     visual.global_.offwidth, visual.global_.offheight = 1920, 1080
     visual.quality.shadowsize, visual.quality.offsamples = 1024, 4
@@ -72,32 +62,39 @@ def _set_quality(spec: mujoco.MjSpec) -> None:
     visual.headlight.ambient[:] = (0.42, 0.42, 0.43)
     visual.headlight.diffuse[:] = (0.20, 0.20, 0.20)
     visual.headlight.specular[:] = (0.0, 0.0, 0.0)
+    gradient = mujoco.mjtBuiltin.mjBUILTIN_GRADIENT
+    _add_skybox(spec, "sky", gradient, SKY_RGB, SKY_PIXELS)
+    _add_floor(spec, floor_height)
+    spec.worldbody.add_light(
+        name="key",
+        type=mujoco.mjtLightType.mjLIGHT_DIRECTIONAL,
+        pos=(0.0, -0.75, 1.0),
+        dir=LIGHT_DIRECTION,
+        diffuse=(0.55, 0.54, 0.52),
+        specular=(0.25, 0.25, 0.25),
+        ambient=(0.0, 0.0, 0.0),
+        castshadow=True,
+    )
 
 
 def add_plain_background(spec: mujoco.MjSpec, rgb: tuple[float, float, float]) -> None:
     """Add a background of one colour at infinity, without shadows and depth."""
-    spec.add_texture(
-        name="background",
-        type=mujoco.mjtTexture.mjTEXTURE_SKYBOX,
-        builtin=mujoco.mjtBuiltin.mjBUILTIN_FLAT,
-        rgb1=rgb,
-        rgb2=rgb,
-        width=PLAIN_PIXELS,
-        height=6 * PLAIN_PIXELS,
-    )
+    flat = mujoco.mjtBuiltin.mjBUILTIN_FLAT
+    _add_skybox(spec, "background", flat, (rgb, rgb), PLAIN_PIXELS)
 
 
-def _add_sky(spec: mujoco.MjSpec) -> None:
-    """Add a gradient from zenith to nadir."""
-    zenith, nadir = SKY_RGB
+def _add_skybox(
+    spec: mujoco.MjSpec, name: str, builtin: mujoco.mjtBuiltin, rgb: RgbPair, pixels: int
+) -> None:
+    """Add a background from one colour at the zenith to another at the nadir."""
     spec.add_texture(
-        name="sky",
+        name=name,
         type=mujoco.mjtTexture.mjTEXTURE_SKYBOX,
-        builtin=mujoco.mjtBuiltin.mjBUILTIN_GRADIENT,
-        rgb1=zenith,
-        rgb2=nadir,
-        width=SKY_PIXELS,
-        height=6 * SKY_PIXELS,
+        builtin=builtin,
+        rgb1=rgb[0],
+        rgb2=rgb[1],
+        width=pixels,
+        height=6 * pixels,
     )
 
 
@@ -132,18 +129,4 @@ def _add_floor(spec: mujoco.MjSpec, height: float) -> None:
         contype=0,
         conaffinity=0,
         group=FLOOR_GROUP,
-    )
-
-
-def _add_lights(spec: mujoco.MjSpec) -> None:
-    """Add the key light."""
-    spec.worldbody.add_light(
-        name="key",
-        type=mujoco.mjtLightType.mjLIGHT_DIRECTIONAL,
-        pos=(0.0, -0.75, 1.0),
-        dir=LIGHT_DIRECTION,
-        diffuse=(0.55, 0.54, 0.52),
-        specular=(0.25, 0.25, 0.25),
-        ambient=(0.0, 0.0, 0.0),
-        castshadow=True,
     )

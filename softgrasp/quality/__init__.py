@@ -52,8 +52,6 @@ NAMES = {
         "min_singular_value",
         "smallest_singular_value",
         "uniformity_of_transformation",
-    ),
-    "quality.null_spaces": (
         "Graspability",
         "controllable_internal_forces",
         "graspability",

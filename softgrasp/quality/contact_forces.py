@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array
 from softgrasp.quality.inputs import number, numbers
-from softgrasp.quality.null_spaces import (
+from softgrasp.quality.matrix_measures import (
     RANK_TOLERANCE,
     controllable_internal_forces,
     null_space,
@@ -49,11 +49,7 @@ BALANCED = 1e-6
 STICKS, SLIPS, DETACHED = 1, 2, 3
 KEPT = {STICKS: (0, 1, 2), SLIPS: (0,), DETACHED: ()}
 """Components of the contact force (normal, t1, t2) that each state has."""
-LIMITED = {
-    STICKS: (True, True, True),
-    SLIPS: (True, True, False),
-    DETACHED: (False, False, False),
-}
+LIMITED = {STICKS: (True, True, True), SLIPS: (True, True, False), DETACHED: (False, False, False)}
 """Which of the limits fmin, fmax and friction apply in each state."""
 
 
@@ -506,11 +502,7 @@ def _barrier(sigma: Array, k: float) -> tuple[Array, Array, Array]:
     )
 
 
-def can_balance(
-    normals: ArrayLike,
-    friction: float,
-    tolerance: float = 0.0,
-) -> bool:
+def can_balance(normals: ArrayLike, friction: float, tolerance: float = 0.0) -> bool:
     """Whether forces in the friction cones of at least two contacts can balance one another.
 
     Moments are not considered: contacts with a common normal line are not required.

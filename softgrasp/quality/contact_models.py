@@ -40,7 +40,6 @@ PLANAR_MODELS: dict[str, tuple[int, ...]] = {
 """Components of (fn, f1, m) that a contact in the plane transmits."""
 POLE = 1e-9
 """Sine of the angle to z below which a normal is taken as along z, and t1 along x [–]."""
-EDGE_NORMS = ("normal", "unit")
 
 
 @dataclass(frozen=True)
@@ -333,7 +332,7 @@ def cone_edges(cones: Cones, mu: ArrayLike, edges: int = 8, edge_norm: str = "no
     Raises:
         DescriptionError: Fewer than 3 edges, or an unknown edge norm.
     """
-    known(edge_norm, EDGE_NORMS, "edge_norm")
+    known(edge_norm, ("normal", "unit"), "edge_norm")
     count = whole_number(edges, "edges", 3)
     parts = cones.across.shape[1]
     if parts == 0:

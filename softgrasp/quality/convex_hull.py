@@ -291,7 +291,10 @@ def _around_zero(support: Support, points: Array, goal: _Goal) -> tuple[Nearest,
 
 def _refine(support: Support, points: Array, near: Nearest, goal: _Goal) -> Nearest:
     """Refine the bounds by a hull that grows from a cross-polytope inside an inscribed sphere."""
-    hull = GrowingHull(*_cross_polytope(points.shape[1], 0.99 * near.lower))
+    corners = (0.99 * near.lower) * np.vstack([np.eye(points.shape[1]), -np.eye(points.shape[1])])
+    axes = np.arange(points.shape[1])
+    orthants = np.array(list(product([0, points.shape[1]], repeat=points.shape[1])))
+    hull = GrowingHull(*(corners, axes + orthants))
     for point in points:
         hull.add(point)
     upper, direction = near.upper, near.direction
@@ -325,14 +328,6 @@ def _add(hull: GrowingHull, point: Array, radius: float, random: np.random.Gener
         if hull.add((1.0 - fraction) * point + fraction * inner):
             return True
     return False
-
-
-def _cross_polytope(dimension: int, radius: float) -> tuple[Array, Array]:
-    """Return corners on the axes, and the simplices between them, one in each orthant."""
-    corners = radius * np.vstack([np.eye(dimension), -np.eye(dimension)])
-    axes = np.arange(dimension)
-    orthants = np.array(list(product([0, dimension], repeat=dimension)))
-    return corners, axes + orthants
 
 
 # A hull that grows point by point

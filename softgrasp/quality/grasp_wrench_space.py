@@ -453,31 +453,22 @@ def shortcoming(cones: Cones, near: Nearest) -> str:
     required = MIN_CONTACTS[cones.dimension, friction]
     few = ""
     if count < required:
-        few = f"{_contacts(count)} {KIND[friction]}, where at least {required} are needed: "
+        contacts = "contact" if count == 1 else "contacts"
+        few = f"{count} {contacts} {KIND[friction]}, where at least {required} are needed: "
     if near.flat and abs(near.upper) <= FLAT * cones.size * cones.dimension:
         wrenches = np.concatenate([cones.axes[:, None], cones.across], axis=1)
         rank = int(
             np.linalg.matrix_rank(wrenches.reshape(-1, cones.dimension), tol=FLAT * cones.size)
         )
+        first = int(np.argmax(np.abs(near.direction) > 0.1 * np.abs(near.direction).max()))
         return (
             f"{few}rank {rank} of {cones.dimension}, the contacts resist nothing along "
-            f"{_wrench_text(_positive(near.direction))}"
+            f"{_wrench_text(near.direction if near.direction[first] > 0.0 else -near.direction)}"
         )
     if near.upper < -FLAT * cones.size:
         one_side = _wrench_text(-near.direction)
         return f"{few}all forces that friction allows push to one side, {one_side}"
     return f"{few}no forces that friction allows push along {_wrench_text(near.direction)}"
-
-
-def _contacts(count: int) -> str:
-    """Format a number of contacts with its noun."""
-    return f"{count} contact" if count == 1 else f"{count} contacts"
-
-
-def _positive(line: Array) -> Array:
-    """Return the direction or its opposite, with a positive first large component."""
-    first = int(np.argmax(np.abs(line) > 0.1 * np.abs(line).max()))
-    return line if line[first] > 0.0 else -line
 
 
 def _wrench_text(wrench: Array) -> str:

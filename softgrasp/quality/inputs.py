@@ -14,9 +14,6 @@ from numpy.typing import ArrayLike
 from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.mechanics.transforms import Array
 
-UNIT_TOLERANCE = 1e-6
-"""Largest difference of a normal's length from 1."""
-
 
 def check_contacts(points: ArrayLike, normals: ArrayLike) -> tuple[Array, Array]:
     """Convert points and unit normals to arrays of one shape, (n, 3), or (n, 2) in the plane.
@@ -40,7 +37,7 @@ def check_contacts(points: ArrayLike, normals: ArrayLike) -> tuple[Array, Array]
         )
     lengths = np.linalg.norm(directions, axis=1)
     worst = int(np.argmax(np.abs(lengths - 1.0)))
-    if abs(lengths[worst] - 1.0) > UNIT_TOLERANCE:
+    if abs(lengths[worst] - 1.0) > 1e-6:
         raise DescriptionError(
             f"expected unit normals that point into the object; found length {lengths[worst]:g} "
             f"at contact {worst}",

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array
 from softgrasp.quality.inputs import numbers
-from softgrasp.quality.null_spaces import RANK_TOLERANCE, pair
+from softgrasp.quality.matrix_measures import RANK_TOLERANCE, pair
 
 
 @dataclass(frozen=True)

@@ -192,12 +192,11 @@ def toward_scene(direction: Array, camera: Camera) -> Array:
     Only multiples of 90 degrees are used: MuJoCo's OpenGL shadow map produces speckles on the floor
     if the light is tilted along neither x nor y.
     """
-    target_azimuth = np.radians(camera.azimuth_deg - SHOULDER_DEG)
+    target = np.radians(camera.azimuth_deg - SHOULDER_DEG)
     x, y, z = direction
     candidates = np.array([[x, y, z], [-y, x, z], [-x, -y, z], [y, -x, z]])
-    return np.asarray(
-        candidates[np.argmax(candidates[:, :2] @ [np.cos(target_azimuth), np.sin(target_azimuth)])]
-    )
+    toward = candidates[:, :2] @ [np.cos(target), np.sin(target)]
+    return np.asarray(candidates[np.argmax(toward)])
 
 
 def complete_headlight(model: mujoco.MjModel) -> None:
@@ -211,16 +210,11 @@ def complete_headlight(model: mujoco.MjModel) -> None:
 
 
 def aim_lights(scene: mujoco.MjvScene, camera: Camera, center: Array, reach: float) -> None:
-    """Aim the key light and all shadow maps; add a key light to a model without lights.
+    """Aim the key light and all shadow maps of a scene; add a key light to a model without lights.
 
     MuJoCo's shadow map of a directional light is a square window around the position of the light;
-    a tighter window gives sharper shadow edges.
-
-    Args:
-        scene: The updated scene; changed in place.
-        camera: The camera.
-        center: Centre of the bodies [m].
-        reach: Radius of their bounding sphere [m].
+    a tighter window gives sharper shadow edges. ``center`` and ``reach`` are those of the bounding
+    sphere of the bodies [m].
     """
     if all(scene.lights[index].headlight for index in range(scene.nlight)):
         _add_key(scene)
@@ -344,7 +338,8 @@ def local_points(model: mujoco.MjModel, geom: int) -> Array:
 
 
 @cache
-def _cylinder_hull(sides: int = 24) -> Array:
+def _cylinder_hull() -> Array:
+    sides = 24
     angle = 2.0 * np.pi * np.arange(sides) / sides
     reach = 1.0 / np.cos(np.pi / sides)
     ring = reach * np.column_stack([np.cos(angle), np.sin(angle)])

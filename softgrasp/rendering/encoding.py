@@ -102,12 +102,7 @@ def _write_h264(path: Path, shape: tuple[int, ...], chunks: Iterable[bytes], fps
 
 
 def _run_with_input(command: list[str], chunks: Iterable[bytes]) -> OSError | str | None:
-    """Run ffmpeg with chunks of input.
-
-    Returns:
-        None on success, the error of a disk that is full or cannot be written, or the last line
-        that ffmpeg wrote.
-    """
+    """Run ffmpeg with chunks of input; return the error of the disk, or its last line, if any."""
     with tempfile.TemporaryFile() as errors:
         with delayed_interrupt() as let_through:  # else it could hit before the program has a name
             program = subprocess.Popen(

@@ -18,19 +18,10 @@ from softgrasp.evaluation.result import BodyContact, GraspResult, PhaseSpan
 from softgrasp.mechanics.transforms import Array, triple
 from softgrasp.model import names
 from softgrasp.model.visual import CONTACT_RGBA, IN_CONTACT_RGBA
-from softgrasp.rendering.camera import (
-    Camera,
-    find_covered_geoms,
-    geom_corner_points,
-)
+from softgrasp.rendering.camera import Camera, find_covered_geoms, geom_corner_points
 from softgrasp.rendering.overlay import Arrow, Ball, Mark, Rgba
 from softgrasp.rendering.rays import Caster
-from softgrasp.sim.contacts import (
-    BodyContactState,
-    ContactPoint,
-    contact_points,
-    merge,
-)
+from softgrasp.sim.contacts import BodyContactState, ContactPoint, contact_points, merge
 from softgrasp.sim.run_record import ContactEvent
 
 Instant = tuple[float, str]
@@ -64,9 +55,8 @@ STRAY = 1.3
 """Points farther from the hand centre than this many hand radii are not framed."""
 
 LONGEST = {"hold": 1.0, "push": 0.8}
-"""Maximum duration of a phase in a video by the first word of its name [s]."""
-LONGEST_OTHER = 2.0
-"""Maximum duration of other phases [s]."""
+"""Maximum duration of a phase in a video by the first word of its name [s]; 2 s of others."""
+
 SHORTEST = 0.02
 """Shorter phases are not shown separately [s]."""
 MAX_KEY_FRAMES = 3
@@ -89,15 +79,18 @@ class Playback(ReplayedResult):
 
     def __init__(self, result: GraspResult) -> None:
         super().__init__(result)
-        self._movers = [
-            geom for geom in find_covered_geoms(self.model).tolist() if self._moves(geom)
-        ]
+        self._movers = [*filter(self._moves, find_covered_geoms(self.model).tolist())]
         self._geoms = {
             body: np.flatnonzero(self.model.geom_bodyid == self.model.body(body).id).tolist()
             for body in result.contact_bodies.tolist()
         }
         self._fingers = {part.body: part.finger or part.body for part in result.contacts}
-        self._large_force = _large_force(result)
+        forces = result.normal_force[result.in_contact]
+        if not forces.size:
+            forces = result.normal_force[result.normal_force > 0.0]
+        largest = np.percentile(forces, LARGE_FORCE_PERCENTILE) if forces.any() else 1.0
+        self._large_force = float(largest)
+        """Force of an arrow of length ``ARROW_RATIO`` [N], the scale of all arrows."""
 
     def colors(self, time: float) -> dict[int, Rgba]:
         """Colours of the geoms of bodies in established contact at a time [s]."""
@@ -108,17 +101,14 @@ class Playback(ReplayedResult):
     def marks(self, time: float, camera: Camera, window: float = 0.0) -> list[Mark]:
         """Return contact points and force arrows of the posed state, faint where they are hidden.
 
-        Args:
-            time: The time of the pose [s].
-            camera: The camera, which determines the size of the marks.
-            window: Averaging interval of the forces around ``time`` [s].
+        Forces are averaged over a window [s] around the time [s]; the camera determines the sizes.
         """
         height = 2.0 * camera.distance * np.tan(0.5 * np.radians(camera.fovy_deg))
         hand_bodies = set(self.result.contact_bodies.tolist())
-        points = [
-            point for point in contact_points(self.model, self.data) if point.body in hand_bodies
-        ]
-        forces = self._forces(time, window)
+        every = contact_points(self.model, self.data)
+        points = [point for point in every if point.body in hand_bodies]
+        first, last = self.row(time - 0.5 * window)[0], self.row(time + 0.5 * window)[0]
+        forces = self.result.normal_force[first : last + 1].mean(axis=0)
         caster = Caster(self.model, self.data, under_skins=True)
 
         def rgba(part: ContactPoint | BodyContactState, body: str) -> Rgba:
@@ -137,20 +127,12 @@ class Playback(ReplayedResult):
             length_ratio = min(ARROW_RATIO * force / self._large_force, MAX_ARROW_RATIO)
             # the tip is at the contact point; inside the object arrows would intersect
             start = np.array(state.point) - length_ratio * height * np.array(state.normal)
-            drawn_marks.append(
-                Arrow(triple(start), state.point, SHAFT_RATIO * height, rgba(state, body))
-            )
+            shaft = SHAFT_RATIO * height
+            drawn_marks.append(Arrow(triple(start), state.point, shaft, rgba(state, body)))
         return drawn_marks
 
     def _is_hidden(self, caster: Caster, eye: Array, point: Array, body: str) -> bool:
-        """Whether a contact of a body is behind something other than its finger.
-
-        Args:
-            caster: Caster of the posed state.
-            eye: Position of the camera [m], (3,).
-            point: Position beside the contact, outside the object [m], (3,).
-            body: The body of the hand.
-        """
+        """Whether a point beside the contact of a body is behind anything but its finger."""
         finger, begin = self._fingers[body], eye
         for _ in range(MAX_LAYERS):
             hits = caster.hits(begin, (point - begin)[None])
@@ -167,27 +149,23 @@ class Playback(ReplayedResult):
         """World points of the hand and the objects to be framed [m], shape (n, 3).
 
         An object that leaves the hand is followed up to ``STRAY`` hand radii; lifted objects are
-        always followed. The surroundings may extend beyond the image.
-
-        Args:
-            begin: Start of the interval [s]; None for the start of the run.
+        always followed. The surroundings may extend beyond the image. The interval begins at
+        ``begin`` [s], by default with the run.
         """
         start = self.result.time[0]
         first = geom_corner_points(self.model, self.pose(start), self._movers)
-        palm = self.data.body(names.hand_body(self.result.scene.hand)).xpos.copy()
+        hand = names.hand_body(self.result.scene.hand)
+        palm = self.data.body(hand).xpos.copy()
         middle = first.mean(axis=0)
         reach = np.linalg.norm(first - middle, axis=1).max()
-        times = self.sampled_times(begin)
         lift = self.result.scene.lift
         farthest = STRAY * reach + (0.0 if lift is None else lift.height)
         near = []
-        for time in times:
+        for time in self.sampled_times(begin):
             points = geom_corner_points(self.model, self.pose(time), self._movers)
             away = np.linalg.norm(points - middle, axis=1)
             if self.result.scene.on_wrist:  # points that move with the hand are always framed
-                carried = (
-                    middle + self.data.body(names.hand_body(self.result.scene.hand)).xpos - palm
-                )
+                carried = middle + self.data.body(hand).xpos - palm
                 away = np.minimum(away, np.linalg.norm(points - carried, axis=1))
             near.append(points[away <= farthest])
         return np.concatenate(near)
@@ -212,18 +190,6 @@ class Playback(ReplayedResult):
         body = self.model.body(int(self.model.geom_bodyid[geom])).name
         fixed = names.is_object(body) and body not in self.framed_objects
         return not (names.is_around(body) or fixed)
-
-    def _forces(self, time: float, window: float) -> Array:
-        first, last = self.row(time - 0.5 * window)[0], self.row(time + 0.5 * window)[0]
-        return np.asarray(self.result.normal_force[first : last + 1].mean(axis=0))
-
-
-def _large_force(result: GraspResult) -> float:
-    """Return the force of an arrow of length ``ARROW_RATIO`` [N], the scale of all arrows."""
-    forces = result.normal_force[result.in_contact]
-    if not forces.size:
-        forces = result.normal_force[result.normal_force > 0.0]
-    return float(np.percentile(forces, LARGE_FORCE_PERCENTILE)) if forces.any() else 1.0
 
 
 def on_deepest(points: list[ContactPoint]) -> list[ContactPoint]:
@@ -255,10 +221,8 @@ def key_frames(result: GraspResult) -> tuple[Instant, ...]:
         return (ends[0], *phase_key_frames(result), ends[1])
     touching = [event for event in result.events if event.kind == "touching"]
     if not touching:
-        between = [
-            (start + fraction * (end - start), text) for fraction, text in _FRACTIONS.items()
-        ]
-        return tuple(ends[:1] + between + ends[1:])
+        between = [(start + part * (end - start), text) for part, text in _FRACTIONS.items()]
+        return (ends[0], *between, ends[1])
     established = [event for event in result.events if event.kind == "established"]
     first, last = touching[0], (established or result.events)[-1]
     picks = [
@@ -266,7 +230,7 @@ def key_frames(result: GraspResult) -> tuple[Instant, ...]:
         _middle(result, first.time_s, last.time_s),
         (last.time_s, f"last {last.kind}: {_bodies(result, last)}"),
     ]
-    return tuple(ends[:1] + sorted(picks, key=lambda pick: pick[0]) + ends[1:])
+    return (ends[0], *sorted(picks, key=lambda pick: pick[0]), ends[1])
 
 
 def _ending(result: GraspResult) -> str:
@@ -311,11 +275,10 @@ def phase_key_frames(result: GraspResult) -> list[tuple[float, str]]:
         chosen[hold.failed_s] = f"beyond the limits: {hold.failed_in}"
     others = [phase for phase in choose_shown_phases(result)[:-1] if phase is not closing]
     missing = max(MAX_KEY_FRAMES - len(chosen), 0)
-    for index in range(missing):
-        if others:
-            phase_index = round((index + 0.5) * len(others) / missing - 0.5)
-            phase = others[min(phase_index, len(others) - 1)]
-            chosen.setdefault(phase.end_s, f"end of {phase.name}")
+    for index in range(missing if others else 0):
+        nearest = round((index + 0.5) * len(others) / missing - 0.5)
+        phase = others[min(nearest, len(others) - 1)]
+        chosen.setdefault(phase.end_s, f"end of {phase.name}")
     start, end = float(result.time[0]), float(result.time[-1])
     for fraction in (0.5, 0.25, 0.75):  # if there are too few phases
         if len(chosen) < MAX_KEY_FRAMES:
@@ -335,27 +298,17 @@ def has_phases(result: GraspResult) -> bool:
     return bool(result.phases) and not result.scene.is_plain
 
 
+def video_parts(result: GraspResult, slowdown: float) -> list[VideoPart]:
+    """Video parts of the phases of a run; ``slowdown`` is video time over time in the closure."""
+    parts = []
+    for phase in choose_shown_phases(result):
+        lasting, is_closing = phase.end_s - phase.start_s, phase is result.closing
+        longest = LONGEST.get(phase.name.split()[0], 2.0)
+        seconds = slowdown * lasting if is_closing else min(lasting, longest)
+        parts.append(VideoPart(phase.end_s, seconds, phase.name, is_closing))
+    return parts
+
+
 def choose_shown_phases(result: GraspResult) -> list[PhaseSpan]:
     """Return the phases that last at least ``SHORTEST`` seconds."""
     return [phase for phase in result.phases if phase.end_s - phase.start_s >= SHORTEST]
-
-
-def video_parts(result: GraspResult, slowdown: float) -> list[VideoPart]:
-    """Video parts of the phases of a run; ``slowdown`` is video time over time in the closure."""
-    closing = result.closing
-    return [
-        VideoPart(
-            phase.end_s,
-            _video_seconds(phase, slowdown if phase is closing else None),
-            phase.name,
-            phase is closing,
-        )
-        for phase in choose_shown_phases(result)
-    ]
-
-
-def _video_seconds(phase: PhaseSpan, slowdown: float | None) -> float:
-    lasting = phase.end_s - phase.start_s
-    if slowdown is not None:
-        return slowdown * lasting
-    return min(lasting, LONGEST.get(phase.name.split()[0], LONGEST_OTHER))

@@ -93,12 +93,9 @@ Mark = Arrow | Ball
 
 
 def draw_marks(image: Image, camera: Camera, marks: Sequence[Mark]) -> None:
-    """Draw arrows and spheres over an image, the farthest first.
+    """Draw arrows and spheres over an image (height, width, 3), the farthest first.
 
-    Args:
-        image: The image, shape (height, width, 3); changed in place.
-        camera: The camera of the image.
-        marks: The marks; those that extend behind the camera are omitted.
+    Marks that extend behind the camera of the image are omitted.
     """
     height, width = image.shape[:2]
     layers: list[tuple[float, list[_Patch]]] = []

@@ -154,9 +154,8 @@ class Frame:
         self._shadowed = corners(shadowed, np.logical_or)
         shadowed &= ~self._body
         self._visibility = np.ones(shape, dtype=np.float32)
-        self._visibility[shadowed] = scene.lit(
-            ground.depth[::STEP, ::STEP][shadowed], rays[shadowed]
-        )
+        depth = ground.depth[::STEP, ::STEP]
+        self._visibility[shadowed] = scene.lit(depth[shadowed], rays[shadowed])
         self._color = np.zeros((3, *shape), dtype=np.float32)
         self._color.reshape(3, -1)[:, pixel] = scene.colors(seen)
 
@@ -241,27 +240,17 @@ class Frame:
         plane = np.flatnonzero(self._shadowed[row // STEP, column // STEP] & (shade < 1.0))
         visibility = np.ones(len(pixel), dtype=np.float32)
         visibility[plane] = self._scene.lit(depth[plane], rays[plane])
-        return np.asarray(
-            self._ground.color.reshape(3, -1)[:, pixel] * (shade + (1.0 - shade) * visibility)
-        )
+        color = self._ground.color.reshape(3, -1)[:, pixel]
+        return np.asarray(color * (shade + (1.0 - shade) * visibility))
 
     def _edges(self, color: Colors, needs_rays: Bools) -> Indices:
-        """Flat pixels in or next to a needs_rays cell that differ from an adjacent pixel.
-
-        Args:
-            color: Colours so far, shape (3, height · width).
-            needs_rays: Pixels of needs_rays cells, shape (height, width).
-        """
+        """Flat pixels in or next to a needs_rays cell whose colour differs from a neighbour's."""
         pixel = np.flatnonzero(grow(needs_rays))
         row, column = np.divmod(pixel, self._width)
         differs = np.zeros(len(pixel), dtype=bool)
-        last_row, last_column = self._height - 1, self._width - 1
-        for near in (
-            pixel - self._width * (row > 0),
-            pixel + self._width * (row < last_row),
-            pixel - (column > 0),
-            pixel + (column < last_column),
-        ):
+        below, right = self._width * (row < self._height - 1), column < self._width - 1
+        for shift in (-self._width * (row > 0), below, -1 * (column > 0), right):
+            near = pixel + shift
             for channel in color:
                 differs |= np.abs(channel.take(near) - channel.take(pixel)) > COLOR_TOLERANCE
         return pixel[differs]
@@ -270,13 +259,8 @@ class Frame:
 class RaycastScene:
     """Bodies, camera and key light of one image.
 
-    Args:
-        model: The model.
-        data: Its state.
-        camera: The camera.
-        palette: Colour of every geom, then of every skin, shape (ngeom + skins, 3).
-        meshes: Smooth normals by mesh id.
-        skins: Skins of the model.
+    The palette holds the colour of every geom, then of every skin, (ngeom + skins, 3); smooth
+    normals are by mesh id.
     """
 
     def __init__(

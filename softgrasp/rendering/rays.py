@@ -18,16 +18,13 @@ from softgrasp.model.shapes import SKINNED_GROUP
 from softgrasp.rendering.camera import SHOWN_GROUPS
 
 Bools = npt.NDArray[np.bool_]
-
 Floats = npt.NDArray[np.float64]
+Colors = npt.NDArray[np.float32]
+Kind = TypeVar("Kind", bound=np.generic)
 
 FAR = 1e9
 _ANGLES = np.radians([30.0, 60.0, 120.0, 150.0])  # 0 and 90 are the sides of the bounding box
 _NORMALS = np.stack([np.cos(_ANGLES), np.sin(_ANGLES)])
-
-Colors = npt.NDArray[np.float32]
-Kind = TypeVar("Kind", bound=np.generic)
-
 STEP = 2
 
 
@@ -49,10 +46,7 @@ class Hits:
 class Caster:
     """Cast rays at the visible geoms of a model, including planes.
 
-    Args:
-        model: The model.
-        data: Its state; only geom poses are used.
-        under_skins: Whether geoms under a skin count as visible.
+    Geoms under skins count where requested; of the state only geom poses are used.
     """
 
     def __init__(
@@ -66,21 +60,17 @@ class Caster:
 
     def hits(self, origin: Floats, vectors: Floats) -> Hits:
         """First intersections of rays from an origin (3,) along vectors (n, 3)."""
-        count = len(vectors)
-        normal = np.empty((count, 3))
+        normal = np.empty((len(vectors), 3))
         geom, distance = self._cast(origin, vectors, normal, self._shown)
         return Hits(geom, distance, normal)
 
     def blocked(
         self, origin: Floats, targets: Floats, slack: float, on_skin: Bools | None = None
     ) -> Bools:
-        """Whether a geom lies between an origin (3,) and targets (n, 3).
+        """Whether a geom lies between an origin (3,) and targets (n, 3) [m], by rays.
 
-        Args:
-            origin: Start of the rays [m].
-            targets: End points [m].
-            slack: Fraction of the distance before the target that is ignored.
-            on_skin: Mask of targets on a skin, (n,); geoms under skins do not block them.
+        A fraction ``slack`` of the distance before the target is ignored. Targets ``on_skin`` (n,)
+        are not blocked by geoms under skins.
         """
         blocked_rays = np.zeros(len(targets), dtype=bool)
         if on_skin is None:
@@ -92,42 +82,22 @@ class Caster:
         return blocked_rays
 
     def _cast(
-        self,
-        origin: Floats,
-        vectors: Floats,
-        normal: Floats | None,
-        groups: npt.NDArray[np.uint8],
+        self, origin: Floats, vectors: Floats, normal: Floats | None, groups: npt.NDArray[np.uint8]
     ) -> tuple[npt.NDArray[np.int32], Floats]:
         count = len(vectors)
         geom, distance = np.full(count, -1, dtype=np.int32), np.full(count, -1.0)
+        flat = np.ascontiguousarray(vectors).reshape(-1)
         if count:
-            mujoco.mj_multiRay(
-                self._model,
-                self._data,
-                origin,
-                np.ascontiguousarray(vectors).reshape(-1),
-                groups,
-                1,
-                -1,
-                geom,
-                distance,
-                None if normal is None else normal.reshape(-1),
-                count,
-                FAR,
-            )
+            normals = None if normal is None else normal.reshape(-1)
+            inputs, outputs = (origin, flat, groups, 1, -1), (geom, distance, normals)
+            mujoco.mj_multiRay(self._model, self._data, *inputs, *outputs, count, FAR)
         return geom, distance
 
 
 def cover(corners: Floats, shape: tuple[int, int]) -> Bools:
-    """Find grid cells that the hulls of point sets may touch (conservative).
+    """Find the cells of a grid of a shape that the hulls of point sets may touch (conservative).
 
-    Args:
-        corners: Points of n hulls in cells (column, row), shape (n, k, 2). A point that is
-            not finite covers all cells.
-        shape: Rows and columns of the grid.
-
-    Returns:
-        Boolean mask of that shape.
+    The corners of n hulls are in cells (column, row), (n, k, 2); one that is not finite covers all.
     """
     mask = np.zeros(shape, dtype=bool)
     if not np.isfinite(corners).all():

@@ -16,7 +16,6 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from functools import cache
-from pathlib import Path
 from typing import Any, Literal, get_args
 
 import mujoco
@@ -41,7 +40,7 @@ Kind = Literal["egl", "osmesa"]
 
 NAMES: dict[Kind, str] = {"egl": "EGL", "osmesa": "OSMesa"}
 INSTALL_COMMAND = "sudo apt install libgl1 libegl1 libgl1-mesa-dri"
-PROBE_SECONDS = 30.0
+
 SHADOW_PIXELS, SAMPLES = 1024, 4
 """Shadow-map size and multisampling; MuJoCo's default map of 4096 dominates the frame time of a
 software driver."""
@@ -56,6 +55,16 @@ _OPENING_ERRORS = (ImportError, AttributeError, RuntimeError, OSError, mujoco.Fa
 logger = logging.getLogger(__name__)
 CHOICES = ("auto", "gl", "raycast")
 
+_PROBE = """
+import mujoco
+model = mujoco.MjModel.from_xml_string("<mujoco><worldbody><geom size='1'/></worldbody></mujoco>")
+data = mujoco.MjData(model)
+mujoco.mj_forward(model, data)
+with mujoco.Renderer(model, 8, 8) as renderer:
+    renderer.update_scene(data)
+    raise SystemExit(not renderer.render()[4, 4].any())
+"""
+"""Program that fails where the centre of a rendered sphere is black, or OpenGL does not work."""
 _RAY_CASTER = "drawn by the built-in ray caster"
 _failures: dict[Kind, str] = {}
 """Contexts that work on this host but did not open for the last renderer, with the reason."""
@@ -82,9 +91,8 @@ def open_renderer(
     """
     _refuse_unknown(renderer)
     if width < 2 or height < 2:
-        raise DescriptionError(
-            f"expected 2 x 2 pixels or more, found {width} x {height}", field="size"
-        )
+        message = f"expected 2 x 2 pixels or more, found {width} x {height}"
+        raise DescriptionError(message, field="size")
     if renderer == "raycast":
         return RayRenderer(model, width, height, f"{_RAY_CASTER}, as requested")
     _failures.clear()
@@ -106,16 +114,13 @@ def _refuse_unknown(renderer: str) -> None:
 
 def _without_gl(renderer: str) -> str:
     """Describe the ray caster as a fallback; raise an error if OpenGL is required."""
+    none = f"no OpenGL on this host; for the faster renderer: {INSTALL_COMMAND}"
+    if not sys.platform.startswith("linux"):
+        none = "off-screen OpenGL is supported on Linux only"
     reason = next(iter(_failures.values()), "")
     if renderer == "gl":
-        raise BackendUnavailable(reason or f"renderer: expected OpenGL, {_no_gl()}")
-    return f"{_RAY_CASTER}: {reason or _no_gl()}"
-
-
-def _no_gl() -> str:
-    if not sys.platform.startswith("linux"):
-        return "off-screen OpenGL is supported on Linux only"
-    return f"no OpenGL on this host; for the faster renderer: {INSTALL_COMMAND}"
+        raise BackendUnavailable(reason or f"renderer: expected OpenGL, {none}")
+    return f"{_RAY_CASTER}: {reason or none}"
 
 
 def renderer_description(renderer: str) -> str:
@@ -141,16 +146,13 @@ def gl_available(kind: Kind) -> bool:
     """Whether this kind of OpenGL can draw; tested once per process, in a child process."""
     if not sys.platform.startswith("linux"):
         return False
-    probe = Path(__file__).with_name("_gl_probe.py")
-    environment = {**os.environ, "MUJOCO_GL": "disabled"}
     try:
         answer = subprocess.run(
-            # -P: modules of this package must not shadow others
-            [sys.executable, "-P", str(probe), kind],
-            env=environment,
+            [sys.executable, "-P", "-c", _PROBE],
+            env={**os.environ, "MUJOCO_GL": kind},
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            timeout=PROBE_SECONDS,
+            timeout=30.0,
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired):
@@ -273,7 +275,7 @@ def _open_context(model: mujoco.MjModel, kind: Kind) -> tuple[Any, Any]:
     try:
         base = importlib.import_module(f"mujoco.{kind}").GLContext
         # freed by close() only; the base class would free it again during garbage collection
-        owned = type("OwnedContext", (base,), {"__del__": _leave_to_close})
+        owned = type("OwnedContext", (base,), {"__del__": lambda _context: None})
         context = owned(model.vis.global_.offwidth, model.vis.global_.offheight)
         context.make_current()
         drawing = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_100.value)
@@ -284,7 +286,3 @@ def _open_context(model: mujoco.MjModel, kind: Kind) -> tuple[Any, Any]:
     mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN.value, drawing)
     drawing.readDepthMap = mujoco.mjtDepthMap.mjDEPTH_ZEROFAR.value
     return context, drawing
-
-
-def _leave_to_close(context: object) -> None:
-    """Replace ``__del__`` of a context."""

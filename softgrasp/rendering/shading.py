@@ -196,11 +196,9 @@ class Skin:
         a, b, c = (vertices[self.faces[:, k]] for k in range(3))
         flat = np.cross(b - a, c - a)
         summed = np.zeros_like(vertices)
-        for corner in range(3):
+        for corner in self.faces.T:
             for axis in range(3):
-                summed[:, axis] += np.bincount(
-                    self.faces[:, corner], flat[:, axis], minlength=len(vertices)
-                )
+                summed[:, axis] += np.bincount(corner, flat[:, axis], minlength=len(vertices))
         lengths = np.linalg.norm(summed, axis=1, keepdims=True)
         return np.asarray(summed / np.maximum(lengths, 1e-30))
 
@@ -224,17 +222,10 @@ class SkinHits(NamedTuple):
 def shaded(
     albedo: Colors, normals: Colors, toward_eye: Colors, toward_key: Colors, visibility: Colors
 ) -> Colors:
-    """Shade points on bodies.
+    """Shade points on bodies; the colours (3, n) may exceed 1.
 
-    Args:
-        albedo: Colours of the bodies, shape (3, n).
-        normals: Outward unit normals, shape (3, n).
-        toward_eye: Unit vectors towards the camera, shape (3, n).
-        toward_key: Unit vector towards the key light, shape (3,).
-        visibility: Fraction of the key light that is not blocked, shape (n,).
-
-    Returns:
-        Colours, shape (3, n); may exceed 1.
+    Colours of the bodies, outward normals and directions to the camera have the shape (3, n), that
+    to the key light (3,), and its visibility, the fraction that is not blocked, (n,).
     """
     halfway = toward_eye + toward_key[:, None]
     facing_halfway = _dots(normals, halfway) / np.sqrt(_dots(halfway, halfway))
@@ -258,18 +249,10 @@ def shadow_cover(
     size: tuple[int, int],
     step: int,
 ) -> Bools:
-    """Find pixels that the shadows of boxes on a plane may reach (conservative).
+    """Find pixels [::step, ::step] that the shadows of boxes on a plane may reach (conservative).
 
-    Args:
-        light_source: The light.
-        camera: The camera.
-        boxes: Corners of boxes [m], shape (n, 8, 3).
-        plane: A point of the plane [m] and its unit normal.
-        size: Width and height of the image.
-        step: Pixel stride in both directions.
-
-    Returns:
-        Boolean mask for the pixels [::step, ::step].
+    The boxes have corners (n, 8, 3) [m]; the plane is a point [m] and a unit normal; the size is
+    width and height of the image.
     """
     width, height = size
     point, normal = plane
@@ -293,16 +276,7 @@ def draw_ground(
     toward_key: Floats,
     size: tuple[int, int],
 ) -> Ground:
-    """Draw sky and planes of a model.
-
-    Args:
-        model: The model.
-        data: Its state.
-        camera: The camera.
-        sky: The sky.
-        toward_key: Unit vector towards the key light, shape (3,).
-        size: Width and height of the image.
-    """
+    """Draw sky and planes of a state; ``toward_key`` (3,) points to the key light."""
     width, height = size
     columns, rows = np.meshgrid(np.arange(width) + 0.5, np.arange(height) + 0.5)
     rays = camera.rays(columns, rows, width, height)
@@ -475,13 +449,8 @@ class SkinCaster:
     """Intersect camera rays with deformed skins.
 
     Triangles are sorted into the cells of a grid in the image plane, so that a ray is tested
-    against few triangles.
-
-    Args:
-        skins: The skins.
-        data: State of the model.
-        eye: Origin of all rays [m], (3,).
-        axes: Unit vectors right, up and forward as rows, (3, 3).
+    against few triangles. All rays start at the eye (3,) [m]; the axes (3, 3) are right, up,
+    forward.
     """
 
     def __init__(
@@ -525,9 +494,8 @@ class SkinCaster:
     def hits(self, rays: Floats, nearer_than: Floats) -> SkinHits:
         """First intersections of rays from the eye with the skins.
 
-        Args:
-            rays: World vectors with unit depth, (n, 3).
-            nearer_than: Depth of the first other intersection of each ray [m], (n,).
+        Rays are world vectors (n, 3) with unit depth; ``nearer_than`` is the depth (n,) [m] of the
+        first other intersection of each.
         """
         plane = rays @ self._axes[:2].T
         cell = np.floor((plane - self._low) * self._scale).astype(int)

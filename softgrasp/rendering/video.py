@@ -26,12 +26,7 @@ from softgrasp.rendering.encoding import GIF_RATE, is_gif, write_frames
 from softgrasp.rendering.keyframes import Playback, has_phases, video_parts
 from softgrasp.rendering.overlay import Ball, Image, Mark, Renderer, Rgba, stamp
 from softgrasp.rendering.renderer import open_renderer
-from softgrasp.rendering.viewpoint import (
-    CAMERA_ROWS,
-    Viewpoint,
-    best_camera,
-    is_beside_walls,
-)
+from softgrasp.rendering.viewpoint import Viewpoint, best_camera, is_beside_walls
 
 Progress = Callable[[float], None]
 """Called with the completed fraction, 0 to 1."""
@@ -53,6 +48,8 @@ _FACTORS = tuple(step * 10.0**power for power in range(-3, 7) for step in _STEPS
 MARK_ROUNDS, MARK_MARGIN = 4, 0.03
 """Largest number of times that a camera moves back for force arrows, whose length grows with its
 distance, and their free margin on each side of the image, over its size."""
+HEADING = ("azimuth_deg", "elevation_deg", "fovy_deg")
+"""Properties that a camera keeps when it moves back."""
 UNSEEN = 2e-5
 """Invisible change of a joint or of the object [rad or m]."""
 AHEAD = 2
@@ -201,9 +198,8 @@ def render_video(
         frames = draw_frames(playback, drawer, camera, schedule.times, windows)
         write_frames(path, _stamp(frames, schedule, progress), fps)
         description = drawer.description
-    return VideoInfo(
-        Path(path), description, len(schedule.times), fps, schedule.slowdown, schedule.speed
-    )
+    frame_count, slowdown = len(schedule.times), schedule.slowdown
+    return VideoInfo(Path(path), description, frame_count, fps, slowdown, schedule.speed)
 
 
 def _stamp(
@@ -227,19 +223,11 @@ def render_key_frames(
     viewpoint: Viewpoint | None = None,
     playback: Playback | None = None,
 ) -> list[Image]:
-    """Render a finished run at given times with one camera.
+    """Render a finished run at given times [s] with one camera, one image (h, w, 3) per time.
 
-    Args:
-        result: The run.
-        times: Simulated times [s].
-        renderer: ``auto``, ``gl`` or ``raycast``.
-        size: Width and height [px].
-        camera: The camera; automatic if None.
-        viewpoint: Where it stands instead.
-        playback: The run with its compiled model, where there is one already.
-
-    Returns:
-        One image (height, width, 3) per time.
+    Camera and viewpoint are automatic by default; the renderer is ``auto``, ``gl`` or ``raycast``,
+    the size width and height [px]. ``playback`` is the run with its compiled model, if there is
+    one.
 
     Raises:
         BackendUnavailable: The requested renderer is not available.
@@ -256,17 +244,12 @@ def framing(
     size: tuple[int, int] = SIZE,
     *,
     only_ends: bool = False,
-    rows: int = CAMERA_ROWS,
     viewpoint: Viewpoint | None = None,
 ) -> Camera:
     """Choose one camera for all runs, by the states of the first one.
 
-    Args:
-        playbacks: The runs.
-        size: Width and height of the images [px].
-        only_ends: Whether to frame the final states only.
-        rows: Height of the images by which cameras are compared [px].
-        viewpoint: Where the camera stands; automatic if None.
+    It is automatic without a viewpoint; ``only_ends`` frames the final states only. The size is
+    width and height of the images [px].
     """
     ends = [float(playback.result.time[-1]) for playback in playbacks]
     begins = ends if only_ends else [None] * len(ends)
@@ -284,7 +267,7 @@ def framing(
     if closed is not None and not only_ends and is_beside_walls(first.model):
         times = [closed.start_s, closed.end_s, *times]
     states = (first.pose(time) for time in times)
-    camera = best_camera(first.model, states, cloud, hand, object_bodies, aspect, rows)
+    camera = best_camera(first.model, states, cloud, hand, object_bodies, aspect)
     return camera if only_ends else _with_marks(camera, first, cloud, aspect)
 
 
@@ -300,14 +283,9 @@ def _with_marks(camera: Camera, playback: Playback, cloud: Array, aspect: float)
         beside = np.abs(np.concatenate([(columns - 0.5) / aspect, rows - 0.5]))
         if beside.max(initial=0.0) < 0.5 - MARK_MARGIN:
             break
-        camera = frame_points(
-            np.concatenate([cloud, tails]),
-            azimuth_deg=camera.azimuth_deg,
-            elevation_deg=camera.elevation_deg,
-            aspect=aspect,
-            margin=MARK_MARGIN,
-            fovy_deg=camera.fovy_deg,
-        )
+        heading = {name: getattr(camera, name) for name in HEADING}
+        points = np.concatenate([cloud, tails])
+        camera = frame_points(points, aspect=aspect, margin=MARK_MARGIN, **heading)
     return camera
 
 
@@ -355,13 +333,9 @@ def _pace_phases(result: GraspResult, fps: int, seconds: float | None) -> Playba
 def _frame_times(
     spans: Array, breakpoints: list[float], fps: int, seconds: float | None
 ) -> tuple[Array, float]:
-    """Simulated time of every frame [s], and the time scale of the video.
+    """Simulated time of every frame [s], and the time scale of a video of some seconds.
 
-    Args:
-        spans: Video durations of the parts [s], (n,).
-        breakpoints: Simulated times of the start and of the ends of the parts [s], (n + 1,).
-        fps: Frames per second.
-        seconds: Duration of the video [s]; None for the sum of the parts.
+    Parts have durations in the video (n,) and simulated times of start and ends (n + 1,) [s].
     """
     time_scale = 1.0 if seconds is None else seconds / float(spans.sum())
     video_times = time_scale * np.concatenate([[0.0], np.cumsum(spans)])
@@ -442,9 +416,8 @@ def tile(images: Sequence[Image], columns: int, gap: int = 4) -> Image:
     height, width = images[0].shape[:2]
     columns = min(columns, len(images))
     rows = -(-len(images) // columns)
-    sheet = np.full(
-        (rows * (height + gap) - gap, columns * (width + gap) - gap, 3), 255, dtype=np.uint8
-    )
+    size = (rows * (height + gap) - gap, columns * (width + gap) - gap, 3)
+    sheet = np.full(size, 255, dtype=np.uint8)
     for index, image in enumerate(images):
         top, left = index // columns * (height + gap), index % columns * (width + gap)
         sheet[top : top + height, left : left + width] = image

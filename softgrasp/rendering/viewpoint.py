@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import product
 from typing import NamedTuple
 
@@ -57,29 +58,20 @@ class Viewpoint(NamedTuple):
     """From the middle of the scene [m]; by default so that all of it is in the image."""
 
     def check(self, field: str) -> None:
-        """Refuse a viewpoint that no camera can have.
-
-        Args:
-            field: What states it, for the sentence.
+        """Refuse a viewpoint that no camera can have; ``field`` states it in the sentence.
 
         Raises:
             DescriptionError: An angle or the distance is out of range.
         """
+        wrong, distance = "", self.distance
         if not math.isfinite(self.azimuth_deg):
-            raise DescriptionError(
-                f"expected a finite azimuth, found {self.azimuth_deg}", field=field
-            )
-        if not -90.0 <= self.elevation_deg <= 90.0:
-            raise DescriptionError(
-                f"expected an elevation from -90 to 90 degrees, found {self.elevation_deg:g}",
-                field=field,
-            )
-        if self.distance is not None and not MIN_DISTANCE <= self.distance <= MAX_DISTANCE:
-            raise DescriptionError(
-                f"expected a distance from {MIN_DISTANCE:g} to {MAX_DISTANCE:g} m, found "
-                f"{self.distance:g}",
-                field=field,
-            )
+            wrong = f"a finite azimuth, found {self.azimuth_deg}"
+        elif not -90.0 <= self.elevation_deg <= 90.0:
+            wrong = f"an elevation from -90 to 90 degrees, found {self.elevation_deg:g}"
+        elif distance is not None and not MIN_DISTANCE <= distance <= MAX_DISTANCE:
+            wrong = f"a distance from {MIN_DISTANCE:g} to {MAX_DISTANCE:g} m, found {distance:g}"
+        if wrong:
+            raise DescriptionError(f"expected {wrong}", field=field)
 
     def camera(self, cloud: Array, aspect: float) -> Camera:
         """Return the camera that sees world points (n, 3) [m] from here.
@@ -107,7 +99,6 @@ def best_camera(
     hand: Sequence[int],
     object_bodies: Sequence[int],
     aspect: float,
-    rows: int = CAMERA_ROWS,
 ) -> Camera:
     """Choose the camera that shows as much as possible of hand and object in some states.
 
@@ -122,29 +113,21 @@ def best_camera(
         hand: Body ids of the hand.
         object_bodies: Body ids of the objects.
         aspect: Image width over height.
-        rows: Height of the images by which cameras are compared [px].
     """
     outline = _outline(cloud)
     weights = np.zeros(model.nbody)
     weights[list(hand)] = 1.0
     weights[list(object_bodies)] = OBJECT_WEIGHT
     occluded = is_beside_walls(model)
-    rows = rows // 2 if occluded else rows  # of six times as many cameras, in several states
+    # of six times as many cameras, in several states
+    rows = CAMERA_ROWS // 2 if occluded else CAMERA_ROWS
     elevations = (*ELEVATIONS_DEG, *STEEP_DEG) if occluded else ELEVATIONS_DEG
     fields = (DEFAULT_FOVY_DEG, *WIDE_FOVY_DEG) if occluded else (DEFAULT_FOVY_DEG,)
-    cameras = [
-        frame_points(
-            outline, azimuth_deg=a, elevation_deg=e, aspect=aspect, margin=MARGIN, fovy_deg=f
-        )
-        for f, e, a in product(fields, elevations, AZIMUTHS_DEG)
-    ]
-    scores = np.sum(
-        [
-            [_score(model, data, camera, weights, aspect, rows) for camera in cameras]
-            for data in states
-        ],
-        axis=0,
-    )
+    framed = partial(frame_points, outline, aspect=aspect, margin=MARGIN)
+    angles = product(fields, elevations, AZIMUTHS_DEG)
+    cameras = [framed(azimuth_deg=a, elevation_deg=e, fovy_deg=f) for f, e, a in angles]
+    score = partial(_score, model, weights=weights, aspect=aspect, height=rows)
+    scores = np.sum([[score(data, camera) for camera in cameras] for data in states], axis=0)
     widest = scores[:, 1].max() or 1.0
     gain = 1.0 + SILHOUETTE_WEIGHT * (scores[:, 1] / widest) ** 2
     gain *= [STEEP_GAIN if camera.elevation_deg in STEEP_DEG else 1.0 for camera in cameras]

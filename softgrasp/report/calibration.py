@@ -26,7 +26,7 @@ from softgrasp.calibration.result import (
 )
 from softgrasp.calibration.stages import VirtualExperiments
 from softgrasp.continuum.statics import joint_positions
-from softgrasp.description.calibration import HungAngles, Release, TipForce
+from softgrasp.description.calibration import CalibrationProblem, Release, TipForce
 from softgrasp.extensions import CALIBRATIONS
 from softgrasp.io.files import write_text
 from softgrasp.io.tables import with_numbers
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+Drawn = tuple[str, Path | None, str]
+"""Heading, file and caption of a figure; no file where there is nothing to draw."""
 MM = 1e3
 DEGREES = 180.0 / math.pi
 
@@ -79,18 +81,20 @@ def write_calibration_report(
     """
     directory = Path(directory)
     if isinstance(result, ExtensionResult):
-        drawn = _draw_extension(result, directory)
+        name, draw = result.problem.name, CALIBRATIONS.load(result.problem.kind, "images")
+        drawn = [*draw(result, directory), *_draw_estimate(result, directory)]
     else:
-        drawn = _draw_all(result, directory)
-    if loaded is not None and not isinstance(result, ExtensionResult):
-        draw_images(result, loaded, directory)
-    figures = [*drawn, *images_in(directory)]
+        name, drawn = result.finger.name, _draw_fits(result, directory)
+        if loaded is not None:
+            draw_images(result, loaded, directory)
+    figures = [Figure(title, path, text) for title, path, text in drawn if path is not None]
+    figures += images_in(directory)
     springs = [stage for stage in result.stages if stage.models]
     models = springs[0].models if springs else ()
     html = render_html(
         "calibration.html.j2",
         figures=figures,
-        title=f"Calibration of {_name(result)}",
+        title=f"Calibration of {name}",
         summary=_summary(result),
         warnings=result.warnings,
         credibility=_credibility(result),
@@ -106,36 +110,18 @@ def write_calibration_report(
     return [*with_numbers(part.path for part in figures), write_text(directory / REPORT, html)]
 
 
-def _draw_extension(result: ExtensionResult, directory: Path) -> list[Figure]:
-    made = [
-        *CALIBRATIONS.load(result.problem.kind, "images")(result, directory),
-        ("Correlation", draw_correlation(result, directory / "correlation.png"),
-         "Strongly correlated parameters cannot be identified separately."),
-        ("Search", draw_fitness(result, directory / "fitness.png"),
-         _search_caption(result)),
-    ]  # fmt: skip
-    return _draw(made)
-
-
-def _draw(made: Sequence[tuple[str, Path | None, str]]) -> list[Figure]:
-    return [Figure(title, path, caption) for title, path, caption in made if path is not None]
-
-
-def _search_caption(result: EstimatedParameters) -> str:
-    """Caption of the search history."""
-    if any(len(step.fitness) > 1 for stage in result.stages for step in stage.history):
-        return "Objective over the iterations. Dots: particles; line: best so far."
-    return "Objective of the best parameters so far."
-
-
-def _draw_all(result: CalibrationResult, directory: Path) -> list[Figure]:
-    made = [
+def _draw_fits(result: CalibrationResult, directory: Path) -> list[Drawn]:
+    relative = ""
+    if result.problem.zero == "unloaded":
+        relative = ", with angles relative to the image without a weight"
+    held_out = any(load.held_out for load in result.problem.hung)
+    return [
         ("Shapes under weights", draw_shapes(result, directory / "shapes.png"),
-         "Joint points measured (rings) and simulated (dots)" + _relative_text(result) + "."
-         + (" The weights of held-out shapes were not used." if _held_out(result) else "")),
+         f"Joint points measured (rings) and simulated (dots){relative}."
+         + " The weights of held-out shapes were not used." * held_out),
         ("Angles", draw_angles(result, directory / "angles.png"),
-         "Simulated over measured angles, one colour per joint" + _relative_text(result) + "."
-         + (" Open markers: held out." if _held_out(result) else "")),
+         f"Simulated over measured angles, one colour per joint{relative}."
+         + " Open markers: held out." * held_out),
         ("Releases", draw_releases(result, directory / "releases.png"),
          "Settling times and overshoots after the release of a weight."),
         ("Settling", draw_settling(result, directory / "settling.png"),
@@ -146,28 +132,22 @@ def _draw_all(result: CalibrationResult, directory: Path) -> list[Figure]:
         ("Uncertainty of the parameters", draw_parameters(result, directory / "parameters.png"),
          "Bars: 95 % intervals (an arrowhead where one exceeds the panel); open and red: not "
          "determined by the measurements; dotted: bounds."),
-        ("Correlation", draw_correlation(result, directory / "correlation.png"),
-         "Strongly correlated parameters cannot be identified separately."),
-        ("Search", draw_fitness(result, directory / "fitness.png"),
-         _search_caption(result)),
+        *_draw_estimate(result, directory),
         ("Personal bests", draw_boxes(result, directory / "boxes.png"),
          "Personal bests of all particles, averaged over ten iterations; dashed: estimate."),
     ]  # fmt: skip
-    return _draw(made)
 
 
-def _relative_text(result: CalibrationResult) -> str:
-    if result.problem.zero == "unloaded":
-        return ", with angles relative to the image without a weight"
-    return ""
-
-
-def _held_out(result: CalibrationResult) -> bool:
-    return any(load.held_out for load in result.problem.hung)
-
-
-def _name(result: CalibrationResult | ExtensionResult) -> str:
-    return result.problem.name if isinstance(result, ExtensionResult) else result.finger.name
+def _draw_estimate(result: EstimatedParameters, directory: Path) -> list[Drawn]:
+    swarms = any(len(step.fitness) > 1 for stage in result.stages for step in stage.history)
+    search = "Objective of the best parameters so far."
+    if swarms:
+        search = "Objective over the iterations. Dots: particles; line: best so far."
+    correlated = "Strongly correlated parameters cannot be identified separately."
+    return [
+        ("Correlation", draw_correlation(result, directory / "correlation.png"), correlated),
+        ("Search", draw_fitness(result, directory / "fitness.png"), search),
+    ]
 
 
 def _summary(result: EstimatedParameters) -> str:
@@ -178,11 +158,9 @@ def _summary(result: EstimatedParameters) -> str:
             text += f" (held out {_residual_text(stage.held_out_residual, stage.residual_unit)})"
         fits.append(text)
     unknown, count = len(result.undetermined), len(result.parameters)
-    determined = (
-        f"The measurements determine all parameters ({count})."
-        if unknown == 0
-        else f"The measurements do not determine {unknown} of {count} parameters."
-    )
+    determined = f"The measurements determine all parameters ({count})."
+    if unknown:
+        determined = f"The measurements do not determine {unknown} of {count} parameters."
     return (
         f"Method {result.method}, seed {result.seed}: {'; '.join(fits)}. {result.evaluations} "
         f"parameter sets were simulated. {determined}"
@@ -231,15 +209,16 @@ def _stage(stage: StageResult, unknown: set[str]) -> dict[str, Any]:
     fit += f", {stage.evaluations} evaluations."
     if stage.name in ("dampers", "torques"):
         fit += " Standard errors include those of estimated springs."
-    uncertainty = stage.uncertainty
-    sentences = [stage.sum_sentence] if stage.sum_sentence else []
-    sentences += [item.sentence for item in (*uncertainty.determined, *uncertainty.undetermined)]
+    combinations = (*stage.uncertainty.determined, *stage.uncertainty.undetermined)
     return {
         "name": stage.name,
         "unit": "value" if stage.name == "arm" else stage.units[0],
         "rows": _parameter_rows(stage, unknown),
         "fit": fit,
-        "combinations": sentences,
+        "combinations": [
+            *filter(None, [stage.sum_sentence]),
+            *(item.sentence for item in combinations),
+        ],
     }
 
 
@@ -288,13 +267,6 @@ def _named_wrong(result: CalibrationResult, stage: str) -> list[int]:
     return [number for finding in findings if finding.stage == stage for number in finding.values]
 
 
-def _wrong_loads(result: CalibrationResult) -> list[HungAngles]:
-    """Return the rows of angles that the verdict names as wrong."""
-    used = [load for load in result.problem.hung if not load.held_out]
-    owner = np.repeat(np.arange(len(used)), [len(load.angles) for load in used])
-    return [used[row] for row in sorted({int(owner[i]) for i in _named_wrong(result, "springs")})]
-
-
 def draw_shapes(result: CalibrationResult, path: str | Path) -> Path | None:
     """Draw measured and simulated shapes under weights (Hadi et al. 2025, Figure 6).
 
@@ -309,7 +281,9 @@ def draw_shapes(result: CalibrationResult, path: str | Path) -> Path | None:
     simulated = VirtualExperiments(result.problem).hung(stiffness, loads)
     columns = min(len(loads), 4)
     rows = -(-len(loads) // columns)
-    wrong = _wrong_loads(result)
+    used = [load for load in result.problem.hung if not load.held_out]
+    owners = np.repeat(np.arange(len(used)), [len(load.angles) for load in used])
+    wrong = [used[owners[value]] for value in _named_wrong(result, "springs")]
     pairs = [
         (_line(result, np.array(load.angles)), _line(result, angles[0]))
         for load, angles in zip(loads, simulated, strict=True)
@@ -319,13 +293,19 @@ def draw_shapes(result: CalibrationResult, path: str | Path) -> Path | None:
     wide = (style.WIDTH - 0.65 - 0.3 * (columns - 1)) / columns
     tall = wide * float((high - low)[1] / (high - low)[0])
     with style.figure(path, 0.7 + (tall + 0.4) * rows) as (figure, table):
-        grid = style.panels(figure, rows, columns, margins=(0.55, 0.1, 0.5, 0.55), gaps=(0.3, 0.45))
-        for index, (load, angles) in enumerate(zip(loads, simulated, strict=True)):
-            axes = figure.add_subplot(grid[index // columns, index % columns])
-            _draw_pair(axes, table, f"{MM * load.mass:g} g", pairs[index])
+        panels = style.subplots(
+            figure, len(loads), columns, margins=(0.55, 0.1, 0.5, 0.55), gaps=(0.3, 0.45)
+        )
+        for index, (axes, load, angles) in enumerate(zip(panels, loads, simulated, strict=True)):
+            name, (rings, dots) = f"{MM * load.mass:g} g", pairs[index]
+            axes.plot(*dots.T, color=style.POSITION, marker=".", ms=4, label="simulated")
+            # open rings, so that neither curve hides the other
+            axes.plot(*rings.T, "o", color=style.LOST, mfc="none", ms=7, label="measured")
+            table.add_points(f"{name} measured", "xz", "mm", rings)
+            table.add_points(f"{name} simulated", "xz", "mm", dots)
             left = DEGREES * np.sqrt(np.mean(np.square(angles[0] - np.array(load.angles))))
             suffix = ", held out" * load.held_out + ", named wrong" * any(load is x for x in wrong)
-            axes.set_title(f"{MM * load.mass:g} g{suffix}: {left:.2f}° rms")
+            axes.set_title(f"{name}{suffix}: {left:.2f}° rms")
             axes.set_aspect("equal")
             axes.set_xlim(low[0], high[0])
             axes.set_ylim(low[1], high[1])
@@ -336,16 +316,6 @@ def draw_shapes(result: CalibrationResult, path: str | Path) -> Path | None:
                 axes.set_xlabel("x [mm]")
         style.legend(figure)
     return Path(path)
-
-
-def _draw_pair(axes: Axes, table: style.Table, name: str, pair: tuple[Array, Array]) -> None:
-    """Draw the measured and the simulated joint positions under a weight."""
-    measured, simulated = pair
-    axes.plot(*simulated.T, color=style.POSITION, marker=".", ms=4, label="simulated")
-    # open rings, so that neither curve hides the other
-    axes.plot(*measured.T, "o", color=style.LOST, mfc="none", ms=7, label="measured")
-    table.add_points(f"{name} measured", "xz", "mm", measured)
-    table.add_points(f"{name} simulated", "xz", "mm", simulated)
 
 
 def _line(result: CalibrationResult, angles: Array) -> Array:
@@ -362,8 +332,7 @@ def draw_angles(result: CalibrationResult, path: str | Path) -> Path | None:
         return None
     stage = result.stage("springs")
     with style.figure(path, 3.2) as (figure, table):
-        grid = style.panels(figure, 1, 2, margins=(0.6, 0.8, 0.5, 0.35), gaps=(0.6, 0.3))
-        both, left = (figure.add_subplot(grid[0, column]) for column in range(2))
+        both, left = style.subplots(figure, 2, margins=(0.6, 0.8, 0.5, 0.35))
         every = np.concatenate([stage.measured, stage.simulated]) * DEGREES
         ends = [float(every.min()), float(every.max())]
         both.plot(ends, ends, color=style.MUTED, lw=0.8)
@@ -385,9 +354,7 @@ def draw_angles(result: CalibrationResult, path: str | Path) -> Path | None:
                 table.add({f"{joint}{suffix} measured [°]": x, f"{joint}{suffix} simulated [°]": y})
                 label = None if suffix else joint
                 left.plot(x, y - x, marker, ms=4, color=color, mfc=face, label=label)
-        marks = "; open: held out" * bool(stage.held_out_labels) + "; ×: named wrong" * bool(
-            wrong.any()
-        )
+        marks = "; open: held out" * (len(held) > 0) + "; ×: named wrong" * int(wrong.any())
         both.set_title(f"simulated angle [°]{marks}")
         left.set_title("simulated − measured [°]")
         for axes in (both, left):
@@ -400,46 +367,35 @@ def draw_releases(result: CalibrationResult, path: str | Path) -> Path | None:
     """Draw settling times and overshoots by weight (Hadi et al. 2025, Figures 7a, b)."""
     if "dampers" not in result.residual or result.problem.release_objective != "settling":
         return None
+    from matplotlib.ticker import MaxNLocator
+
     stage = result.stage("dampers")
+    every = [
+        *zip(stage.labels, stage.measured, stage.simulated, strict=True),
+        *zip((f"{label}\nheld out" for label in stage.held_out_labels),
+             stage.held_out_measured, stage.held_out_simulated, strict=True),
+    ]  # fmt: skip
     with style.figure(path, 2.8) as (figure, table):
-        grid = style.panels(figure, 1, 2, margins=(0.6, 0.15, 0.65, 0.6), gaps=(0.6, 0.3))
-        for index, (start, label) in enumerate(
-            (("settling time ", "settling time [s]"), ("overshoots ", "overshoots"))
-        ):
-            axes = figure.add_subplot(grid[0, index])
-            names, measured, simulated = _bars(axes, stage, start)
-            table.add({"weight": names, f"measured {label}": measured,
+        panels = style.subplots(figure, 2, margins=(0.6, 0.15, 0.65, 0.6))
+        for axes, label in zip(panels, ("settling time [s]", "overshoots"), strict=True):
+            start = label.partition("[")[0].strip() + " "
+            rows = [(name.removeprefix(start), *values) for name, *values in every
+                    if name.startswith(start)]  # fmt: skip
+            rows.sort(key=lambda row: float(row[0].split()[0]))
+            names, measured, simulated = zip(*rows, strict=True)
+            positions = np.arange(len(rows))
+            axes.bar(positions - 0.2, measured, 0.38, color=style.SERIES[3], label="measured")
+            axes.bar(positions + 0.2, simulated, 0.38, color=style.SERIES[0], label="simulated")
+            axes.set_xticks(positions, names)
+            axes.grid(visible=False, axis="x")
+            weights = [name.replace("\n", ", ") for name in names]
+            table.add({"weight": weights, f"measured {label}": measured,
                        f"simulated {label}": simulated})  # fmt: skip
             axes.set_title(label)
             axes.set_xlabel("weight released")
+        panels[1].yaxis.set_major_locator(MaxNLocator(integer=True))
         style.legend(figure)
     return Path(path)
-
-
-def _bars(axes: Axes, stage: StageResult, start: str) -> tuple[Sequence[Any], ...]:
-    """Draw measured beside simulated bars; return weights, measured and simulated values."""
-    rows = [
-        (label.removeprefix(start) + mark, float(measured), simulated)
-        for labels, values, simulated_values, mark in (
-            (stage.labels, stage.measured, stage.simulated, ""),
-            (stage.held_out_labels, stage.held_out_measured, stage.held_out_simulated,
-             "\nheld out"),
-        )
-        for label, measured, simulated in zip(labels, values, simulated_values, strict=True)
-        if label.startswith(start)
-    ]  # fmt: skip
-    from matplotlib.ticker import MaxNLocator
-
-    rows.sort(key=lambda row: float(row[0].split()[0]))
-    names, measured, simulated = zip(*rows, strict=True)
-    positions = np.arange(len(rows))
-    axes.bar(positions - 0.2, measured, 0.38, color=style.SERIES[3], label="measured")
-    axes.bar(positions + 0.2, simulated, 0.38, color=style.SERIES[0], label="simulated")
-    axes.set_xticks(positions, names)
-    if start.startswith("overshoots"):
-        axes.yaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.grid(visible=False, axis="x")
-    return [name.replace("\n", ", ") for name in names], measured, simulated
 
 
 def draw_settling(result: CalibrationResult, path: str | Path) -> Path | None:
@@ -447,17 +403,18 @@ def draw_settling(result: CalibrationResult, path: str | Path) -> Path | None:
     releases = sorted(result.problem.releases, key=lambda one: one.mass)
     if not releases or "dampers" not in result.residual:
         return None
-    parameters = [finger_values(result.finger, kind)[None] for kind in ("stiffness", "damping")]
-    time, heights = VirtualExperiments(result.problem).released(
-        parameters[0], parameters[1], releases
-    )
+    stiffness, damping = (finger_values(result.finger, kind) for kind in ("stiffness", "damping"))
+    rig = VirtualExperiments(result.problem)
+    time, heights = rig.released(stiffness[None], damping[None], releases)
     columns = min(len(releases), 2)
     rows = -(-len(releases) // columns)
     with style.figure(path, 0.8 + 1.9 * rows) as (figure, table):
-        grid = style.panels(figure, rows, columns, margins=(0.6, 0.15, 0.5, 0.55), gaps=(0.5, 0.5))
-        for index, (one, height) in enumerate(zip(releases, heights[0], strict=True)):
-            axes = figure.add_subplot(grid[index // columns, index % columns])
-            _settling_panel(axes, table, one, (time, height), result.problem.release_rule)
+        panels = style.subplots(
+            figure, len(releases), columns, margins=(0.6, 0.15, 0.5, 0.55), gaps=(0.5, 0.5)
+        )
+        for index, (axes, one) in enumerate(zip(panels, releases, strict=True)):
+            simulated = (time, heights[0, index])
+            _settling_panel(axes, table, one, simulated, result.problem.release_rule)
             if index % columns == 0:
                 axes.set_ylabel("height of the tip [mm]")
             if index // columns == rows - 1:
@@ -506,13 +463,11 @@ def draw_forces(result: CalibrationResult, path: str | Path) -> Path | None:
         return None
     ends = max(force.pressure for force in forces)
     grid = [TipForce(pressure=float(p), force=0.0) for p in np.linspace(0.0, ends, 41)]
-    parameters = [finger_values(result.finger, kind)[None] for kind in ("stiffness", "gain")]
+    stiffness, gain = (finger_values(result.finger, kind)[None] for kind in ("stiffness", "gain"))
     rig = VirtualExperiments(result.problem.replace(finger=result.finger))
-    curve = rig.forces(parameters[0], parameters[1], grid)[0]
-    there = rig.forces(parameters[0], parameters[1], forces)[0]
+    curve, there = (rig.forces(stiffness, gain, loads)[0] for loads in (grid, forces))
     with style.figure(path, 2.9) as (figure, table):
-        panels = style.panels(figure, 1, 2, margins=(0.6, 0.15, 0.5, 0.35), gaps=(0.6, 0.3))
-        left, right = (figure.add_subplot(panels[0, column]) for column in range(2))
+        left, right = style.subplots(figure, 2)
         pressures = [p.pressure / 1e3 for p in grid]
         table.plot(left, pressures, curve, "simulated force [N]", "pressure [kPa]",
                    color=style.POSITION, label="simulated")  # fmt: skip
@@ -546,8 +501,7 @@ def draw_parameters(result: EstimatedParameters, path: str | Path) -> Path | Non
     if not stages:
         return None
     with style.figure(path, 2.9) as (figure, table):
-        grid = style.panels(figure, 1, len(stages), margins=(0.6, 0.15, 0.5, 0.35), gaps=(0.6, 0.3))
-        for index, stage in enumerate(stages):
+        for axes, stage in zip(style.subplots(figure, len(stages)), stages, strict=True):
             unit, factor = _display_unit(stage)
             low, high = _interval_bars(stage).T
             columns = {"value": stage.values, "standard error": stage.uncertainty.errors,
@@ -555,7 +509,7 @@ def draw_parameters(result: EstimatedParameters, path: str | Path) -> Path | Non
                        "lower bound": stage.lower, "upper bound": stage.upper}  # fmt: skip
             table.add({f"{stage.name} parameter": stage.names})
             table.add({f"{stage.name} {k} [{unit}]": factor * v for k, v in columns.items()})
-            _parameters(figure.add_subplot(grid[0, index]), stage, set(result.undetermined))
+            _parameters(axes, stage, set(result.undetermined))
     return Path(path)
 
 
@@ -569,7 +523,8 @@ def _parameters(axes: Axes, stage: StageResult, unknown: set[str]) -> None:
     bottom = max(float(ends[0].min()), low - BEYOND * (high - low))
     top = min(float(ends[1].max()), high + BEYOND * (high - low))
     spare = 0.08 * (high - low)
-    axes.set_ylim(min(low, bottom) - spare, max(high, top) + spare)
+    floor, ceiling = min(low, bottom) - spare, max(high, top) + spare
+    axes.set_ylim(floor, ceiling)
     for index, name in enumerate(stage.names):
         known = name not in unknown
         color = style.EDGE if known else style.LOST
@@ -577,7 +532,11 @@ def _parameters(axes: Axes, stage: StageResult, unknown: set[str]) -> None:
             index, values[index], yerr=np.abs(ends[:, index] - values[index])[:, None],
             color=color, fmt="o", ms=5, capsize=3, lw=1.3, mfc=color if known else "white",
         )  # fmt: skip
-        _mark_clipped(axes, index, float(ends[0, index]), float(ends[1, index]), color)
+        # arrowheads where a bar exceeds the panel
+        clipped = ((ends[0, index] < floor, 0.0, "v"), (ends[1, index] > ceiling, 1.0, "^"))
+        for edge, marker in [(edge, marker) for beyond, edge, marker in clipped if beyond]:
+            axes.plot([index], [edge], marker, ms=6, mew=0, color=color, clip_on=False,
+                      transform=axes.get_xaxis_transform())  # fmt: skip
     for bound in (stage.lower, stage.upper):
         axes.hlines(bound * factor, indices - 0.5, indices + 0.5, color=style.MUTED, lw=0.8, ls=":")
     axes.set_xticks(indices, stage.names)
@@ -598,15 +557,6 @@ def _display_unit(stage: StageResult) -> tuple[str, float]:
     return SHOWN_AS[SYMBOLS[stage.name]]
 
 
-def _mark_clipped(axes: Axes, position: float, low: float, high: float, color: str) -> None:
-    """Mark with arrowheads where an error bar exceeds the panel."""
-    bottom, top = axes.get_ylim()
-    for outside, edge, marker in ((low < bottom, 0.0, "v"), (high > top, 1.0, "^")):
-        if outside:
-            axes.plot([position], [edge], marker, ms=6, mew=0, color=color, clip_on=False,
-                      transform=axes.get_xaxis_transform())  # fmt: skip
-
-
 def draw_correlation(result: EstimatedParameters, path: str | Path) -> Path | None:
     """Draw the correlation matrices of the estimates, one panel per stage.
 
@@ -618,9 +568,8 @@ def draw_correlation(result: EstimatedParameters, path: str | Path) -> Path | No
         return None
     count = len(stages)
     with style.figure(path, 3.4, 0.6 + 3.1 * count) as (figure, table):
-        grid = style.panels(figure, 1, count, margins=(0.5, 0.8, 0.4, 0.35), gaps=(0.7, 0.3))
-        for index, stage in enumerate(stages):
-            axes = figure.add_subplot(grid[0, index])
+        panels = style.subplots(figure, count, margins=(0.5, 0.8, 0.4, 0.35), gaps=(0.7, 0.3))
+        for axes, stage in zip(panels, stages, strict=True):
             unknown = ~np.isfinite(stage.uncertainty.relative)
             shown = np.where(unknown | unknown[:, None], np.nan, stage.uncertainty.correlation)
             table.add({f"{stage.name} parameter": stage.names})
@@ -633,8 +582,7 @@ def draw_correlation(result: EstimatedParameters, path: str | Path) -> Path | No
             axes.set_yticks(marks, stage.names)
             axes.set_title(stage.name)
             axes.grid(visible=False)
-            if index == count - 1:
-                figure.colorbar(heat_map, cax=axes.inset_axes((1.06, 0.0, 0.05, 1.0)))
+        figure.colorbar(heat_map, cax=axes.inset_axes((1.06, 0.0, 0.05, 1.0)))
     return Path(path)
 
 
@@ -647,24 +595,24 @@ def draw_fitness(result: EstimatedParameters, path: str | Path) -> Path | None:
         None where no stage has one.
     """
     searched = [stage for stage in result.stages if len(stage.history) >= MIN_STEPS]
-    count = len(searched)
     if not searched:
         return None
     with style.figure(path, 3.0) as (figure, table):
-        grid = style.panels(figure, 1, count, margins=(0.85, 0.15, 0.5, 0.35), gaps=(0.8, 0.3))
-        for index, stage in enumerate(searched):
-            unit = _objective_unit(result, stage)
-            _fitness(figure.add_subplot(grid[0, index]), table, stage, unit)
+        panels = style.subplots(
+            figure, len(searched), margins=(0.85, 0.15, 0.5, 0.35), gaps=(0.8, 0.3)
+        )
+        for axes, stage in zip(panels, searched, strict=True):
+            unit = ""
+            if isinstance(result, CalibrationResult) and stage.residual_unit:
+                unit = _objective_unit(result.problem, stage)
+            _fitness(axes, table, stage, unit)
     return Path(path)
 
 
-def _objective_unit(result: EstimatedParameters, stage: StageResult) -> str:
-    """Unit of the objective of a stage; empty if unknown."""
-    if not isinstance(result, CalibrationResult) or not stage.residual_unit:
-        return ""
-    problem, squared = result.problem, f"{stage.residual_unit}²"
-    if stage.name == "dampers":
-        return "s" if problem.release_objective == "settling" else squared
+def _objective_unit(problem: CalibrationProblem, stage: StageResult) -> str:
+    if stage.name == "dampers" and problem.release_objective == "settling":
+        return "s"
+    squared = f"{stage.residual_unit}²"
     if stage.name == "torques":
         return {"squares": squared, "product": ""}.get(problem.force_objective, "N")
     return squared
@@ -708,9 +656,8 @@ def draw_boxes(result: EstimatedParameters, path: str | Path) -> Path | None:
         return None
     columns = max(len(stage.names) for stage in stages)
     with style.figure(path, 0.5 + 1.75 * len(stages)) as (figure, table):
-        grid = style.panels(
-            figure, len(stages), columns, margins=(0.6, 0.1, 0.45, 0.3), gaps=(0.36, 0.42)
-        )
+        gaps = (0.36, 0.42)
+        grid = style.panels(figure, len(stages), columns, margins=(0.6, 0.1, 0.45, 0.3), gaps=gaps)
         for row, stage in enumerate(stages):
             bests = _bests(stage)
             for column, name in enumerate(stage.names):
@@ -749,10 +696,8 @@ def _boxes(axes: Axes, stage: StageResult, bests: Array, name: str) -> dict[str,
     )  # fmt: skip
     index = stage.names.index(name)
     axes.axhline(stage.values[index] * factor, color=style.TARGET, lw=0.9, ls="--")
-    marks = [
-        group_index for group_index in range(1, len(groups) + 1) if group_index * GROUP % 50 == 0
-    ] or [1]
-    axes.set_xticks(marks, [str(group_index * GROUP) for group_index in marks])
+    marks = [k for k in range(1, len(groups) + 1) if k * GROUP % 50 == 0] or [1]
+    axes.set_xticks(marks, [str(k * GROUP) for k in marks])
     axes.set_title(name if index else f"{name} [{unit}]")
     axes.grid(visible=False, axis="x")
     ends = (min((k + 1) * GROUP, len(bests)) for k in range(len(groups)))

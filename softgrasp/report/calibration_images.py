@@ -30,8 +30,6 @@ EVIDENCE = (
 )  # fmt: skip
 """Pattern, heading and caption of the images of measurements; {} is the mass [g]."""
 OVERLAYS = "overlays.png"
-OUTLINES = "Outlines read from the photographs, and those of the calibrated finger."
-"""Caption of ``OVERLAYS``."""
 INCHES = 8.0
 """Width of such an image; figures have ten inches, so its letters are smaller."""
 COLUMNS = 2
@@ -76,13 +74,12 @@ def images_in(directory: Path) -> list[Figure]:
             mass = path.stem.split("_", 2)[2].removesuffix("g")
             images.append(Figure(title.format(mass), path, caption))
     overlays = directory / OVERLAYS
-    return [Figure("Outlines", overlays, OUTLINES)] * overlays.exists() + images
+    text = "Outlines read from the photographs, and those of the calibrated finger."
+    return [Figure("Outlines", overlays, text)] * overlays.exists() + images
 
 
 def draw_overlays(
-    result: CalibrationResult,
-    photos: Sequence[tuple[float, PhotoMeasurement]],
-    path: str | Path,
+    result: CalibrationResult, photos: Sequence[tuple[float, PhotoMeasurement]], path: str | Path
 ) -> Path:
     """Draw the detected and the simulated outline over photographs of a known scale, by mass [kg].
 
@@ -95,14 +92,18 @@ def draw_overlays(
         _move_outline(result, mass, photo, detected)
         for (mass, photo), detected in zip(photos, outlines, strict=True)
     ]
-    low, high = _crop([*outlines, *moved])
+    points = np.vstack([*outlines, *moved])
+    low, high = points.min(axis=0), points.max(axis=0)
+    margin = MARGIN * (high - low).max()
+    low, high = low - margin, high + margin
     wide = (style.WIDTH - 0.2 - 0.15 * (COLUMNS - 1)) / COLUMNS
     tall = wide * float((high - low)[1] / (high - low)[0])
     with style.figure(path, 0.65 + tall * rows + 0.35 * (rows - 1)) as (figure, table):
-        grid = style.panels(figure, rows, COLUMNS, margins=(0.1, 0.1, 0.1, 0.55), gaps=(0.15, 0.35))
-        for index, (mass, photo) in enumerate(photos):
-            detected, simulated = outlines[index], moved[index]
-            axes = figure.add_subplot(grid[index // COLUMNS, index % COLUMNS])
+        panels = style.subplots(
+            figure, len(photos), COLUMNS, margins=(0.1, 0.1, 0.1, 0.55), gaps=(0.15, 0.35)
+        )
+        drawn = zip(panels, photos, outlines, moved, strict=True)
+        for axes, (mass, photo), detected, simulated in drawn:
             axes.imshow(photo.image, alpha=0.55)
             axes.plot(*detected.T, color=style.LOST, lw=1.2, label="detected in the photograph")
             axes.plot(*simulated.T, color=style.POSITION, lw=1.0, ls="--", label="simulated")
@@ -130,17 +131,15 @@ def _move_outline(
     assert photo.metres_per_px is not None
     # the pixel y axis points down; the first joint is fixed
     here, there = (
-        joint_positions(finger, shape)[:, ::2] / photo.metres_per_px
+        joint_positions(finger, shape)[:, ::2] / photo.metres_per_px * [1.0, -1.0]
         for shape in (measured, angles[0])
     )
-    here, there = here * [1.0, -1.0], there * [1.0, -1.0]
     points = outline - photo.joints_px[0] + here[0]
-    angle_changes = np.cumsum(angles[0] - measured)
+
     link = _links(points, here)
     moved = points.copy()
-    for index, angle_change in enumerate(angle_changes):
-        on_link = link == index
-        cosine, sine = np.cos(angle_change), np.sin(angle_change)
+    for index, angle in enumerate(np.cumsum(angles[0] - measured)):
+        on_link, cosine, sine = link == index, np.cos(angle), np.sin(angle)
         rotation = np.array([[cosine, sine], [-sine, cosine]])
         moved[on_link] = (points[on_link] - here[index]) @ rotation + there[index]
     return np.asarray(moved - here[0] + photo.joints_px[0])
@@ -155,11 +154,3 @@ def _links(points: Array, joints: Array) -> Array:
     cuts = directions + before
     outside = ((points[:, None] - joints[:-1]) * cuts).sum(axis=2) > 0.0
     return np.asarray(np.minimum.accumulate(outside, axis=1).sum(axis=1) - 1)
-
-
-def _crop(outlines: Sequence[Array]) -> tuple[Array, Array]:
-    """Bounding box of all outlines with a margin [px]."""
-    points = np.vstack(outlines)
-    low, high = points.min(axis=0), points.max(axis=0)
-    margin = MARGIN * (high - low).max()
-    return low - margin, high + margin

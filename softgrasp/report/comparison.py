@@ -8,10 +8,10 @@ the first engine is the reference; bands show the tolerance around it.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from softgrasp.mechanics.transforms import Array
 
 
+Drawn = tuple[str, Path | None, str, tuple[str, ...]]
+"""Heading, file, caption, and names of the findings that are listed beside a figure."""
 MIN_DIFFERENCE = 1e-12
 """Zero differences are drawn here on a logarithmic axis [deg]."""
 
@@ -56,16 +58,6 @@ MS = 1e3
 STEP = "time step [ms]"
 
 
-class Figure(NamedTuple):
-    """A figure with its heading, caption and findings."""
-
-    title: str
-    path: Path
-    caption: str
-    findings: tuple[str, ...]
-    """Names of the findings that are listed beside it."""
-
-
 def write_crosscheck_report(result: CrosscheckResult, directory: str | Path) -> list[Path]:
     """Draw the figures of a cross-engine validation, write ``report.html`` and return all paths.
 
@@ -73,9 +65,9 @@ def write_crosscheck_report(result: CrosscheckResult, directory: str | Path) -> 
         ResultError: The directory cannot be written.
     """
     directory = Path(directory)
-    shown = _release_figures(result, directory) or _grasp_figures(result, directory)
-    names = list(dict.fromkeys(name for finding in result.findings for name in finding.values))
-    columns = list(dict.fromkeys([*result.backends, *names]))
+    shown = [(title, path, text, names) for title, path, text, names in _draw(result, directory)
+             if path is not None]  # fmt: skip
+    columns, rows = finding_table(result)
     badge = "all within tolerance" if result.passed else "beyond tolerance"
     html = render_html(
         "crosscheck.html.j2",
@@ -86,55 +78,79 @@ def write_crosscheck_report(result: CrosscheckResult, directory: str | Path) -> 
         failed=[finding.sentence for finding in result.failed],
         warnings=result.warnings,
         columns=columns,
-        rows=[_row(finding, columns) for finding in result.findings],
-        shown=[_figure(part, result) for part in shown],
+        rows=[(cells, _verdict(finding)[1], finding.note)
+              for cells, finding in zip(rows, result.findings, strict=True)],
+        shown=[
+            {"title": title, "source": embed_image(path), "caption": text,
+             # without notes, which the table shows
+             "verdicts": [(_verdict(finding)[1], replace(finding, note="").sentence)
+                          for finding in result.findings if finding.name in names]}
+            for title, path, text, names in shown
+        ],
         engines=_engines(result),
         command=result.rerun_command,
     )  # fmt: skip
-    return [*with_numbers(part.path for part in shown), write_text(directory / REPORT, html)]
+    return [*with_numbers(path for _, path, *_ in shown), write_text(directory / REPORT, html)]
 
 
-def _release_figures(result: CrosscheckResult, directory: Path) -> list[Figure]:
+def _draw(result: CrosscheckResult, directory: Path) -> list[Drawn]:
+    """Draw the figures of releases, or of grasps that did not diverge."""
     runs, limits = result.runs, result.tolerances
-    if not isinstance(runs, ReleaseRuns):
+    if isinstance(runs, ReleaseRuns):
+        return [
+            ("Release", draw_release(runs, limits, directory / "crosscheck_release.png"),
+             "Tip height per engine, and the differences between engines below.",
+             ("trajectory", "settling_time", "without_hk")),
+            ("First mode", draw_mode(runs, limits, directory / "crosscheck_mode.png"),
+             "Damped cosine fitted to the tip height. Solid: linear mode of the time-discrete "
+             "system; dotted: linear mode in continuous time.",
+             ("frequency", "damping_ratio")),
+            ("Convergence",
+             draw_convergence(runs, limits, directory / "crosscheck_convergence.png"),
+             "Difference of each engine from its finest time step; black: difference between "
+             "engines at the same time step.",
+             ("convergence_order", "convergence_limit")),
+        ]  # fmt: skip
+    if runs.diverged:
         return []
-    drawn = [
-        ("Release", draw_release(runs, limits, directory / "crosscheck_release.png"),
-         "Tip height per engine, and the differences between engines below.",
-         ("trajectory", "settling_time", "without_hk")),
-        ("First mode", draw_mode(runs, limits, directory / "crosscheck_mode.png"),
-         "Damped cosine fitted to the tip height. Solid: linear mode of the time-discrete "
-         "system; dotted: linear mode in continuous time.",
-         ("frequency", "damping_ratio")),
-        ("Convergence",
-         draw_convergence(runs, limits, directory / "crosscheck_convergence.png"),
-         "Difference of each engine from its finest time step; black: difference between engines "
-         "at the same time step.",
-         ("convergence_order", "convergence_limit")),
-    ]  # fmt: skip
-    return [Figure(title, path, caption, names)
-            for title, path, caption, names in drawn if path is not None]  # fmt: skip
-
-
-def _grasp_figures(result: CrosscheckResult, directory: Path) -> list[Figure]:
-    runs, limits = result.runs, result.tolerances
-    if isinstance(runs, ReleaseRuns) or runs.diverged:
-        return []
-    runs = comparable(runs)
-    drawn = [
-        (f"{force_name(runs.closing)}s", draw_forces(runs, directory / "crosscheck_forces.png"),
+    runs, force = comparable(runs), force_name(runs.closing)
+    return [
+        (f"{force}s", draw_forces(runs, directory / "crosscheck_forces.png"),
          "Left: all bodies at rest; right: the body with the largest difference.",
          ("normal_force", "force_after_closing", "stop")),
         ("Held or dropped", draw_loads(runs, limits, directory / "crosscheck_loads.png"),
          "Hold tests with lighter and heavier objects; lines: critical load of each engine.",
          ("agreement", "critical_load")),
         ("Time step", draw_steps(runs, limits, directory / "crosscheck_steps.png"),
-         f"{force_name(runs.closing)}s at rest over the time step. Jumps: a body stops one "
-         "control sample earlier.",
+         f"{force}s at rest over the time step. Jumps: a body stops one control sample earlier.",
          ("force_convergence",)),
     ]  # fmt: skip
-    return [Figure(title, path, caption, names)
-            for title, path, caption, names in drawn if path is not None]  # fmt: skip
+
+
+def finding_table(result: CrosscheckResult) -> tuple[list[str], list[list[str]]]:
+    """Return the columns of values and the rows: quantity, values, difference, limit, verdict."""
+    named = (name for finding in result.findings for name in finding.values)
+    columns = list(dict.fromkeys([*result.backends, *named]))
+    rows = []
+    for finding in result.findings:
+        quantity = finding.quantity + (f" [{finding.unit}]" if finding.unit else "")
+        values = [_number(finding.values.get(name, "")) for name in columns]
+        limits = [with_unit(value, finding) for value in (finding.difference, finding.tolerance)]
+        rows.append([quantity, *values, *limits, _verdict(finding)[0]])
+    return columns, rows
+
+
+def _number(value: float | str) -> str:
+    if isinstance(value, str):
+        return value
+    return "–" if math.isnan(value) else f"{value:.5g}"
+
+
+def _verdict(finding: Finding) -> tuple[str, str]:
+    """Return the verdict of a finding, and its CSS class."""
+    if finding.tolerance is None:
+        return "reported", "neutral"
+    return ("within", "good") if finding.passed else ("BEYOND", "bad")
 
 
 def _summary(result: CrosscheckResult) -> str:
@@ -145,54 +161,14 @@ def _summary(result: CrosscheckResult) -> str:
     return text + "".join(emulated) + "."
 
 
-def _row(finding: Finding, columns: list[str]) -> dict[str, Any]:
-    return {
-        "quantity": finding.quantity,
-        "unit": finding.unit,
-        "values": [number(finding.values.get(name, "")) for name in columns],
-        "difference": with_unit(finding.difference, finding),
-        "tolerance": with_unit(finding.tolerance, finding),
-        "verdict": verdict(finding),
-        "mark": _mark(finding),
-        "note": finding.note,
-    }
-
-
-def _mark(finding: Finding) -> str:
-    """Return the CSS class of a finding."""
-    if finding.tolerance is None:
-        return "neutral"
-    return "good" if finding.passed else "bad"
-
-
-def _figure(part: Figure, result: CrosscheckResult) -> dict[str, Any]:
-    shown = [finding for finding in result.findings if finding.name in part.findings]
-    return {
-        "title": part.title,
-        "source": embed_image(part.path),
-        "caption": part.caption,
-        # without notes, which the table shows
-        "verdicts": [(_mark(entry), replace(entry, note="").sentence) for entry in shown],
-    }
-
-
 def _engines(result: CrosscheckResult) -> dict[str, Any]:
     """Table of engine parameters: one row per parameter, one column per engine."""
-    keys = dict.fromkeys(key for engine in result.engines.values() for key in engine.parameters)
+    engines = result.engines.values()
+    keys = dict.fromkeys(key for engine in engines for key in engine.parameters)
     return {
         "names": [f"{name} {engine.version}" for name, engine in result.engines.items()],
-        "rows": [
-            (key, [engine.parameters.get(key, "–") for engine in result.engines.values()])
-            for key in keys
-        ],
+        "rows": [(key, [item.parameters.get(key, "–") for item in engines]) for key in keys],
     }
-
-
-def number(value: float | str) -> str:
-    """Format a value of the table."""
-    if isinstance(value, str):
-        return value
-    return "–" if math.isnan(value) else f"{value:.5g}"
 
 
 def with_unit(value: float | None, finding: Finding) -> str:
@@ -202,19 +178,25 @@ def with_unit(value: float | None, finding: Finding) -> str:
     return measure(value, finding.difference_unit) if value else "0"
 
 
-def verdict(finding: Finding) -> str:
-    """Verdict of a finding: ``within``, ``BEYOND``, or ``reported`` without a tolerance."""
-    if finding.tolerance is None:
-        return "reported"
-    return "within" if finding.passed else "BEYOND"
-
-
 def draw_release(runs: ReleaseRuns, tolerances: Tolerances, path: str | Path) -> Path:
     """Draw the tip height after the release, and the joint-angle differences below it."""
     with style.figure(path, 4.6) as (figure, table):
-        grid = style.panels(figure, 2, 1, margins=(0.75, 0.15, 0.5, 0.5), gaps=(0.3, 0.45))
-        upper, lower = (figure.add_subplot(grid[row, 0]) for row in range(2))
-        _draw_tip_height(upper, table, runs)
+        margins = (0.75, 0.15, 0.5, 0.5)
+        upper, lower = style.subplots(figure, 2, 1, margins=margins, gaps=(0.3, 0.45))
+        if runs.without_hk is not None:
+            time, tip = runs.without_hk.time, runs.without_hk.tip
+            name = "MuJoCo without h·k height [mm]"
+            table.plot(upper, time, MM * tip[:, 1], name, color=style.MUTED, lw=0.8)
+        for index, name in enumerate(runs.moving):
+            motion = runs.motion(name)
+            table.plot(
+                upper, motion.time, MM * motion.tip[:, 1], f"{name} height [mm]",
+                color=style.SERIES[index], ls=style.DASHES[index % 4],
+                lw=1.6 if index == 0 else 1.3,
+            )  # fmt: skip
+            style.time_limits(upper, motion.time)
+        upper.set_title(f"height of the tip after {MM * runs.release.tip_mass:g} g were released")
+        upper.set_ylabel("height [mm]")
         _draw_residual(lower, table, runs, tolerances.trajectory_deg)
         keys = engine_keys(runs.moving)
         if runs.without_hk is not None:
@@ -222,22 +204,6 @@ def draw_release(runs: ReleaseRuns, tolerances: Tolerances, path: str | Path) ->
         keys.append(line_key(style.LOST, "tolerance", "--", 0.9))
         style.legend(figure, keys)
     return Path(path)
-
-
-def _draw_tip_height(axes: Axes, table: style.Table, runs: ReleaseRuns) -> None:
-    plain = runs.without_hk
-    if plain is not None:
-        name = "MuJoCo without h·k height [mm]"
-        table.plot(axes, plain.time, MM * plain.tip[:, 1], name, color=style.MUTED, lw=0.8)
-    for index, name in enumerate(runs.moving):
-        motion = runs.motion(name)
-        table.plot(
-            axes, motion.time, MM * motion.tip[:, 1], f"{name} height [mm]",
-            color=style.SERIES[index], ls=style.DASHES[index % 4], lw=1.6 if index == 0 else 1.3,
-        )  # fmt: skip
-        style.time_limits(axes, motion.time)
-    axes.set_title(f"height of the tip after {MM * runs.release.tip_mass:g} g were released")
-    axes.set_ylabel("height [mm]")
 
 
 def _draw_residual(axes: Axes, table: style.Table, runs: ReleaseRuns, tolerance: float) -> None:
@@ -271,8 +237,7 @@ def draw_mode(runs: ReleaseRuns, tolerances: Tolerances, path: str | Path) -> Pa
     from matplotlib.patches import Patch
 
     with style.figure(path, 2.9) as (figure, table):
-        grid = style.panels(figure, 1, 2, margins=(0.75, 0.15, 0.55, 0.6), gaps=(0.75, 0.3))
-        left, right = (figure.add_subplot(grid[0, column]) for column in range(2))
+        left, right = style.subplots(figure, 2, margins=(0.75, 0.15, 0.55, 0.6), gaps=(0.75, 0.3))
         _mode_panel(left, table, runs, "frequency [Hz]", tolerances.frequency_percent)
         _mode_panel(right, table, runs, "damping ratio ζ [–]", tolerances.damping_ratio_percent)
         first = next(iter(runs.moving))
@@ -316,15 +281,28 @@ def draw_convergence(runs: ReleaseRuns, tolerances: Tolerances, path: str | Path
     refined = [name for name, motions in runs.moving.items() if len(motions) > 2]
     if not refined:
         return None
-    steps = runs.convergence(refined[0]).timesteps
+    first, *others = refined
+    keys = engine_keys(runs.moving, marks=True)
+    steps, deviation = runs.convergence(first).timesteps, runs.convergence(first).deviation
     with style.figure(path, 3.2) as (figure, table):
-        grid = style.panels(figure, 1, 1, margins=(0.75, 0.15, 0.55, 0.6))
-        axes = figure.add_subplot(grid[0, 0])
-        keys = [
-            *engine_keys(runs.moving, marks=True),
-            *_draw_engine_differences(axes, table, runs, refined),
-        ]
-        _draw_order(axes, table, runs, refined)
+        (axes,) = style.subplots(figure, 1, margins=(0.75, 0.15, 0.55, 0.6))
+        for name in others:
+            shared = [step for step in runs.moving[name] if step in runs.moving[first]]
+            pairs = [(runs.moving[name][step], runs.moving[first][step]) for step in shared]
+            difference = [np.degrees(np.abs(a.angles - b.angles)).max() for a, b in pairs]
+            table.plot(
+                axes, MS * np.array(shared), np.maximum(difference, MIN_DIFFERENCE),
+                f"{name} from {first} [deg]", STEP, color=style.INK, marker="D", ms=3.5, lw=1.0,
+            )  # fmt: skip
+            keys.append(line_key(style.INK, f"{name} from {first}", "-", 1.0, "D"))
+        for index, name in enumerate(runs.moving):
+            if name in refined:
+                finest, label = runs.convergence(name), f"{name} from its finest step [deg]"
+                marks(axes, table, MS * finest.timesteps[:-1], finest.deviation[:-1], label, index)
+        # a guide of an error proportional to h, relative to the finest step
+        coarser = np.linspace(1.05 * steps[-1], steps[0], 200)
+        guide = deviation[0] * (coarser - steps[-1]) / (steps[0] - steps[-1])
+        axes.plot(MS * coarser, guide, color=style.MUTED, ls=":", lw=1.2)
         axes.axhline(tolerances.trajectory_deg, color=style.LOST, lw=0.9, ls="--")
         axes.set_xscale("log", base=2)
         axes.set_yscale("log")
@@ -339,42 +317,6 @@ def draw_convergence(runs: ReleaseRuns, tolerances: Tolerances, path: str | Path
     return Path(path)
 
 
-def _draw_engine_differences(
-    axes: Axes, table: style.Table, runs: ReleaseRuns, refined: Sequence[str]
-) -> list[Line2D]:
-    """Draw differences from the first engine at equal time steps; return legend entries."""
-    first, *others = refined
-    keys = []
-    for name in others:
-        shared = [step for step in runs.moving[name] if step in runs.moving[first]]
-        motions = [(runs.moving[name][step], runs.moving[first][step]) for step in shared]
-        difference = [np.degrees(np.abs(a.angles - b.angles)).max() for a, b in motions]
-        table.plot(
-            axes, MS * np.array(shared), np.maximum(difference, MIN_DIFFERENCE),
-            f"{name} from {first} [deg]", STEP, color=style.INK, marker="D", ms=3.5, lw=1.0,
-        )  # fmt: skip
-        keys.append(line_key(style.INK, f"{name} from {first}", "-", 1.0, "D"))
-    return keys
-
-
-def _draw_order(axes: Axes, table: style.Table, runs: ReleaseRuns, refined: Sequence[str]) -> None:
-    """Draw each engine's difference from its finest step, and a guide of order 1."""
-    for index, name in enumerate(runs.moving):
-        if name in refined:
-            convergence = runs.convergence(name)
-            label = f"{name} from its finest step [deg]"
-            timesteps = MS * convergence.timesteps[:-1]
-            marks(axes, table, timesteps, convergence.deviation[:-1], label, index)
-    steps, deviation = (
-        runs.convergence(refined[0]).timesteps,
-        runs.convergence(refined[0]).deviation,
-    )
-    # an error proportional to h, relative to the finest step
-    coarser = np.linspace(1.05 * steps[-1], steps[0], 200)
-    guide = deviation[0] * (coarser - steps[-1]) / (steps[0] - steps[-1])
-    axes.plot(MS * coarser, guide, color=style.MUTED, ls=":", lw=1.2)
-
-
 def draw_forces(runs: GraspRuns, path: str | Path) -> Path | None:
     """Draw normal forces at rest, and over time for the body with the largest difference."""
     from matplotlib.patches import Patch
@@ -382,11 +324,11 @@ def draw_forces(runs: GraspRuns, path: str | Path) -> Path | None:
     bodies = sorted({body for item in runs.resting.values() for body in bodies_in_contact(item)})
     if not bodies:
         return None
-    worst = max(bodies, key=lambda body: _spread(runs, body))
+    ends = runs.resting.values()
+    worst = max(bodies, key=lambda body: np.ptp([force_at(run, body) for run in ends]))
     count = len(runs.resting)
     with style.figure(path, 2.9) as (figure, table):
-        grid = style.panels(figure, 1, 2, margins=(0.65, 0.15, 0.55, 0.6), gaps=(0.6, 0.3))
-        left, right = (figure.add_subplot(grid[0, column]) for column in range(2))
+        left, right = style.subplots(figure, 2, margins=(0.65, 0.15, 0.55, 0.6))
         for index, (name, result) in enumerate(runs.resting.items()):
             color = style.SERIES[index]
             values = [force_at(result, body) for body in bodies]
@@ -411,11 +353,6 @@ def draw_forces(runs: GraspRuns, path: str | Path) -> Path | None:
     return Path(path)
 
 
-def _spread(runs: GraspRuns, body: str) -> float:
-    values = [force_at(result, body) for result in runs.resting.values()]
-    return max(values) - min(values)
-
-
 def _format_force_panel(axes: Axes, runs: GraspRuns, body: str) -> None:
     """Set limits and labels of the force-time panel."""
     from matplotlib.ticker import LogLocator, NullFormatter
@@ -438,23 +375,29 @@ def draw_loads(runs: GraspRuns, tolerances: Tolerances, path: str | Path) -> Pat
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    middles = [
-        threshold.middle for threshold in runs.thresholds.values() if threshold.middle is not None
-    ]
+    middles = [item.middle for item in runs.thresholds.values() if item.middle is not None]
     if len(runs.loads) < 2 or not middles:
         return None
     scale, unit = load_scale(runs)
     loads = [scale * load for load in runs.loads]
     with style.figure(path, 1.4 + 0.5 * len(runs.held)) as (figure, table):
-        grid = style.panels(figure, 1, 1, margins=(0.85, 0.2, 0.55, 0.6))
-        axes = figure.add_subplot(grid[0, 0])
+        (axes,) = style.subplots(figure, 1, margins=(0.85, 0.2, 0.55, 0.6))
         relative_tolerance = 0.01 * tolerances.threshold_percent
         ends = [scale * middles[0] * (1.0 + sign * relative_tolerance) for sign in (-1, 1)]
         axes.axvspan(*ends, color=BAND, alpha=0.6, lw=0)
         for row, (name, held) in enumerate(runs.held.items()):
             table.add({f"load [{unit}]": loads, f"{name} held": held})
-            middle = runs.thresholds[name].middle
-            _load_row(axes, row, loads, held, None if middle is None else scale * middle)
+            for load, is_held in zip(loads, held, strict=True):
+                label, color = ("held", HELD) if is_held else ("dropped", DROPPED)
+                frame = {"boxstyle": "round,pad=0.35", "lw": 0, "fc": color}
+                axes.text(load, row - 0.1, label, ha="center", va="center", fontsize=8, bbox=frame)
+            if (middle := runs.thresholds[name].middle) is not None:
+                critical, color = scale * middle, style.SERIES[row]
+                axes.plot([critical] * 2, [row - 0.46, row + 0.46], color=color, lw=2.2, zorder=1)
+                axes.annotate(
+                    f"{critical:.5g}", (critical, row + 0.46), (4, 1), fontsize=7, color=color,
+                    textcoords="offset points", va="bottom",
+                )  # fmt: skip
         axes.set_xscale("log")
         axes.set_xlim(0.88 * min(loads), 1.14 * max(loads))
         axes.set_xticks(loads, [f"{load:.5g}" for load in loads])
@@ -472,42 +415,17 @@ def draw_loads(runs: GraspRuns, tolerances: Tolerances, path: str | Path) -> Pat
     return Path(path)
 
 
-def _load_row(
-    axes: Axes, row: int, loads: Sequence[float], held: Sequence[bool], critical: float | None
-) -> None:
-    """Draw the held and dropped loads of one engine, and its critical load."""
-    for load, is_held in zip(loads, held, strict=True):
-        label, color = ("held", HELD) if is_held else ("dropped", DROPPED)
-        axes.text(
-            load, row - 0.1, label, ha="center", va="center", fontsize=8,
-            bbox={"boxstyle": "round,pad=0.35", "lw": 0, "fc": color},
-        )  # fmt: skip
-    if critical is None:
-        return
-    color = style.SERIES[row]
-    axes.plot([critical] * 2, [row - 0.46, row + 0.46], color=color, lw=2.2, zorder=1)
-    axes.annotate(
-        f"{critical:.5g}", (critical, row + 0.46), (4, 1), textcoords="offset points", fontsize=7,
-        color=color, va="bottom",
-    )  # fmt: skip
-
-
 def draw_steps(runs: GraspRuns, tolerances: Tolerances, path: str | Path) -> Path | None:
     """Draw the mean normal force at rest against the time step."""
     from matplotlib.patches import Patch
 
-    shared = [
-        set(bodies_in_contact(item))
-        for runs_by_step in runs.finer.values()
-        for item in runs_by_step.values()
-    ]
-    bodies = sorted(set.intersection(*shared))
+    every = [item for runs_by_step in runs.finer.values() for item in runs_by_step.values()]
+    bodies = sorted(set.intersection(*(set(bodies_in_contact(item)) for item in every)))
     if not bodies or max(map(len, runs.finer.values())) < 2:
         return None
     first = next(iter(runs.finer))
     with style.figure(path, 2.7) as (figure, table):
-        grid = style.panels(figure, 1, 1, margins=(0.75, 0.15, 0.55, 0.6))
-        axes = figure.add_subplot(grid[0, 0])
+        (axes,) = style.subplots(figure, 1, margins=(0.75, 0.15, 0.55, 0.6))
         for index, (name, runs_by_step) in enumerate(runs.finer.items()):
             steps = np.array(list(runs_by_step))
             forces = np.array([mean_force(runs, name, step, bodies) for step in runs_by_step])
@@ -540,17 +458,11 @@ def marks(
 
 def engine_keys(names: Iterable[str], *, marks: bool = False) -> list[Line2D]:
     """Legend entries of engines, as lines or as markers."""
-    return [
-        line_key(
-            style.SERIES[index],
-            name,
-            "" if marks else style.DASHES[index % 4],
-            1.4,
-            MARKERS[index % 4] if marks else "",
-            filled=index == 0,
-        )
-        for index, name in enumerate(names)
-    ]
+    keys = []
+    for index, name in enumerate(names):
+        dashes, marker = ("", MARKERS[index % 4]) if marks else (style.DASHES[index % 4], "")
+        keys.append(line_key(style.SERIES[index], name, dashes, 1.4, marker, filled=index == 0))
+    return keys
 
 
 def line_key(

@@ -1,4 +1,4 @@
-"""Figures of contacts, grasp quality, sensors, pull tests, and rendered image rows.
+"""Figures of contacts, grasp quality, sensors, pulls, ensembles, and rendered image rows.
 
 Each ``draw_…`` function writes ``path`` (``.png``) and the CSV of its table, and raises
 ``ResultError`` where a file cannot be written.
@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -58,6 +59,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.gridspec import GridSpec
 
+    from softgrasp.sweeps.ensemble import EnsembleResult
+
 
 ROW_HEIGHT, PANEL_HEIGHT, PALM_GAP = 1.15, 0.85, 0.25
 """Height of a row with its title, of its panel, and gap above the palm rows [in]."""
@@ -73,10 +76,9 @@ QUALITY_HEADROOM = 1.25
 SMALL_MARGIN, MIN_MARGIN = 0.2, 0.01
 """Friction margins below the first value get a smaller axis, which spans at least the second."""
 
-FORCES, TORQUES = slice(0, 3), slice(3, 6)
 
-Draw = Callable[["Axes"], None]
-
+Signals = tuple[str, Sequence[str], Array, Array]
+"""Title of a panel, names of its signals, their reported and their true values (T, n)."""
 COLUMNS, TACTILE_PANEL_HEIGHT = 4, 1.9
 """Maps per row, and height of one [in]."""
 MAP = "YlGnBu"
@@ -100,11 +102,7 @@ def draw_contacts(result: GraspResult, path: str | Path) -> Path:
     """
     touched = {contact.body for contact in result.contacts if contact.first_touch_s is not None}
     cells = _cells(result, touched)
-    palm = [
-        contact.body
-        for contact in result.contacts
-        if not contact.finger and contact.body in touched
-    ]
+    palm = [item.body for item in result.contacts if not item.finger and item.body in touched]
     rows, columns = (1 + max((cell[k] for cell in cells), default=-1) for k in range(2))
     bar_height = PHASE_BAR_HEIGHT if has_phases(result) else 0.0
     below = len(palm) * (ROW_HEIGHT + PALM_GAP)
@@ -116,14 +114,17 @@ def draw_contacts(result: GraspResult, path: str | Path) -> Path:
             draw_phase_bar(figure, result)
         if cells:
             margins = (0.6, 0.1, 0.5 + below, 0.55 + bar_height)
-            _draw_fingers(
-                result, figure, cells, style.panels(figure, rows, columns, margins=margins)
-            )
+            grid = style.panels(figure, rows, columns, margins=margins)
+            _draw_fingers(result, figure, cells, grid)
         for index, body in enumerate(reversed(palm)):
             at = 0.5 + index * (ROW_HEIGHT + PALM_GAP)
             _draw_body(_full_width_panel(figure, at), result, body, columns=1)
         if not touched:
-            _draw_empty(_full_width_panel(figure, 0.5), result)
+            axes = _full_width_panel(figure, 0.5)
+            axes.set_title("nothing touched the object")
+            axes.plot(result.time[[0, -1]], [0.0, 0.0], color=style.FORCE, lw=0.8)
+            axes.set_ylim(0.0, HEADROOM * 2.0 * result.scene.closure.threshold)
+            style.time_limits(axes, result.time)
         style.edge_labels(figure, y="normal force [N]")
         style.legend(figure, _legend_entries(result))
     return Path(path)
@@ -143,10 +144,12 @@ def _contact_columns(result: GraspResult) -> dict[str, Array]:
 def _cells(result: GraspResult, touched: set[str]) -> dict[tuple[int, int], str]:
     """Row (finger) and column (phalanx) of each body that touched the object."""
     rows_of_fingers: dict[str, dict[int, str]] = {}
-    soft = {digit.name for digit in result.scene.hand.soft_fingers}
-    for row in body_rows(result):
-        finger, _ = parts(result.scene.hand)[row[0]]
-        bodies = row if finger in soft else _phalanges(result, finger)
+    rigid = {finger.name: finger for finger in result.scene.hand.fingers}
+    for bodies in body_rows(result):
+        finger, _ = parts(result.scene.hand)[bodies[0]]
+        if finger in rigid:  # in phalanx order; empty for a phalanx without geometry
+            links = (rigid[finger].bodies_of(row) or [""] for row in rigid[finger].phalanges)
+            bodies = [body for link in links for body in link]
         touched_columns = {k: body for k, body in enumerate(bodies) if body in touched}
         if touched_columns:
             rows_of_fingers[finger] = touched_columns
@@ -157,12 +160,6 @@ def _cells(result: GraspResult, touched: set[str]) -> dict[tuple[int, int], str]
         for i, touched_columns in enumerate(rows_of_fingers.values())
         for k, body in touched_columns.items()
     }
-
-
-def _phalanges(result: GraspResult, finger: str) -> list[str]:
-    """Bodies of a finger in phalanx order; empty for a phalanx without geometry."""
-    (described,) = (item for item in result.scene.hand.fingers if item.name == finger)
-    return [body for row in described.phalanges for body in described.bodies_of(row) or [""]]
 
 
 def _draw_fingers(
@@ -256,13 +253,6 @@ def _full_width_panel(figure: Figure, at: float) -> Axes:
     return figure.add_axes((0.6 / width, at / height, 1.0 - 0.7 / width, PANEL_HEIGHT / height))
 
 
-def _draw_empty(axes: Axes, result: GraspResult) -> None:
-    axes.set_title("nothing touched the object")
-    axes.plot(result.time[[0, -1]], [0.0, 0.0], color=style.FORCE, lw=0.8)
-    axes.set_ylim(0.0, HEADROOM * 2.0 * result.scene.closure.threshold)
-    style.time_limits(axes, result.time)
-
-
 def _legend_entries(result: GraspResult) -> list[Artist]:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
@@ -332,16 +322,14 @@ def _draw_margin(axes: Axes, log: QualityLog) -> None:
 
 def draw_sensors(result: GraspResult, path: str | Path) -> Path:
     """Draw the signals of each sensor, with the true value where the sensor model adds errors."""
-    rows = _rows(result)
+    rows = _signal_rows(result)
     with style.figure(path, 1.7 * len(rows) + 0.7) as (figure, table):
         table.add(sample(_sensor_columns(result)))
         grid = style.panels(figure, len(rows), 2, margins=(0.6, 1.35, 0.5, 0.35), gaps=(1.75, 0.4))
         for index, row in enumerate(rows):
-            for column, draw in enumerate(row):
-                cell = grid[index, column] if len(row) == 2 else grid[index, :]
-                axes = figure.add_subplot(cell)
-                draw(axes)
-                style.time_limits(axes, result.time)
+            for column, signals in enumerate(row):
+                axes = figure.add_subplot(grid[index, column] if len(row) == 2 else grid[index, :])
+                _draw_signals(axes, result.time, *signals)
         style.edge_labels(figure)
     return Path(path)
 
@@ -358,59 +346,45 @@ def _sensor_columns(result: GraspResult) -> dict[str, Array]:
     return columns
 
 
-def _rows(result: GraspResult) -> list[list[Draw]]:
-    """Return the functions that draw the panels, row by row."""
-    readings = result.sensors.values()
-    tactile = tactile_readings(result)
-    rows = [[_panel(result, "taxels of a sensor, sum [N]", *_sums(tactile))]] if tactile else []
-    for reading in readings:
-        name = reading.sensor.name
+def _signal_rows(result: GraspResult) -> list[list[Signals]]:
+    """Return the signals of the panels, row by row."""
+    rows: list[list[Signals]] = []
+    if tactile := tactile_readings(result):
+        names = [reading.sensor.name.removeprefix("tactile_") for reading in tactile]
+        values = np.column_stack([reading.values.sum(axis=1) for reading in tactile])
+        truth = np.column_stack([reading.truth.sum(axis=1) for reading in tactile])
+        rows.append([("taxels of a sensor, sum [N]", names, values, truth)])
+    for reading in result.sensors.values():
+        panels = {"servo torque [N·m or N]": slice(None)}
         if isinstance(reading.sensor, ForceTorqueSensor):
-            force = _panel(result, f"{name}: force [N]", *_part(reading, FORCES))
-            torque = _panel(result, f"{name}: torque [N·m]", *_part(reading, TORQUES))
-            rows.append([force, torque])
-        elif not isinstance(reading.sensor, TactileSensor):
-            whole = slice(0, len(reading.channels))
-            rows.append(
-                [_panel(result, f"{name}: servo torque [N·m or N]", *_part(reading, whole))]
-            )
+            panels = {"force [N]": slice(0, 3), "torque [N·m]": slice(3, 6)}
+        if not isinstance(reading.sensor, TactileSensor):
+            rows.append([
+                (f"{reading.sensor.name}: {quantity}", reading.channels[part],
+                 reading.values[:, part], reading.truth[:, part])
+                for quantity, part in panels.items()
+            ])  # fmt: skip
     return rows
 
 
-def _panel(
-    result: GraspResult, title: str, names: Sequence[str], values: Array, truth: Array
-) -> Draw:
-    def draw(axes: Axes) -> None:
-        colors = style.AXES_COLORS if len(names) == 3 else style.SERIES
-        differs = not np.array_equal(values, truth)
-        for index, name in enumerate(names):
-            color = colors[index % len(colors)]
-            line = thin(result.time, values[:, index])
-            axes.plot(*line, color=color, lw=0.7 if differs else 1.2, alpha=0.6 if differs else 1.0)
-            axes.plot([], [], color=color, lw=1.4, label=name.replace("_", " "))
-            if differs:
-                axes.plot(*thin(result.time, truth[:, index]), color=color, lw=1.3)
-        axes.set_title(title)
-        style.set_min_span(axes, 1e-3)
-        if len(names) <= 8:
-            axes.legend(
-                loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=7.5, handlelength=1.2
-            )
+def _draw_signals(
+    axes: Axes, time: Array, title: str, names: Sequence[str], values: Array, truth: Array
+) -> None:
+    colors = style.AXES_COLORS if len(names) == 3 else style.SERIES
+    differs = not np.array_equal(values, truth)
+    for index, (name, color) in enumerate(zip(names, cycle(colors))):
+        line = thin(time, values[:, index])
+        axes.plot(*line, color=color, lw=0.7 if differs else 1.2, alpha=0.6 if differs else 1.0)
+        axes.plot([], [], color=color, lw=1.4, label=name.replace("_", " "))
         if differs:
-            style.annotate(axes, "pale: sensor; dark: true value")
-
-    return draw
-
-
-def _sums(tactile: Sequence[SensorReading]) -> tuple[list[str], Array, Array]:
-    names = [reading.sensor.name.removeprefix("tactile_") for reading in tactile]
-    values = np.column_stack([reading.values.sum(axis=1) for reading in tactile])
-    return names, values, np.column_stack([reading.truth.sum(axis=1) for reading in tactile])
-
-
-def _part(reading: SensorReading, columns: slice) -> tuple[list[str], Array, Array]:
-    names = list(reading.channels[columns])
-    return names, reading.values[:, columns], reading.truth[:, columns]
+            axes.plot(*thin(time, truth[:, index]), color=color, lw=1.3)
+    axes.set_title(title)
+    style.set_min_span(axes, 1e-3)
+    if len(names) <= 8:
+        axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=7.5, handlelength=1.2)
+    if differs:
+        style.annotate(axes, "pale: sensor; dark: true value")
+    style.time_limits(axes, time)
 
 
 def tactile_readings(result: GraspResult) -> list[SensorReading]:
@@ -430,9 +404,10 @@ def draw_tactile(result: GraspResult, path: str | Path) -> Path:
     top = max((float(np.abs(reading.values[-1]).max()) for reading in readings), default=0.0)
     scale = Normalize(0.0, top or 1.0)
     with style.figure(path, TACTILE_PANEL_HEIGHT * rows + 0.9) as (figure, table):
-        grid = style.panels(figure, rows, columns, margins=(0.55, 1.0, 0.55, 0.4), gaps=(0.3, 0.45))
-        for index, reading in enumerate(readings):
-            axes = figure.add_subplot(grid[index // columns, index % columns])
+        panels = style.subplots(
+            figure, len(readings), columns, margins=(0.55, 1.0, 0.55, 0.4), gaps=(0.3, 0.45)
+        )
+        for index, (axes, reading) in enumerate(zip(panels, readings, strict=True)):
             _draw_map(axes, reading, scale)
             along, around = np.indices(reading.taxels[-1].shape).reshape(2, -1)
             force = f"{reading.sensor.name} normal force [N]"
@@ -440,10 +415,9 @@ def draw_tactile(result: GraspResult, path: str | Path) -> Path:
             axes.tick_params(labelleft=index % columns == 0)
         style.edge_labels(figure, x="column, around the body", y="row, along the body")
         width, height = figure.get_size_inches().tolist()
-        bar = figure.add_axes(
-            (1.0 - 0.75 / width, 0.55 / height, 0.13 / width, 1.0 - 0.95 / height)
-        )
-        figure.colorbar(ScalarMappable(scale, MAP), cax=bar, label="normal force of a taxel [N]")
+        box = (1.0 - 0.75 / width, 0.55 / height, 0.13 / width, 1.0 - 0.95 / height)
+        bar, label = figure.add_axes(box), "normal force of a taxel [N]"
+        figure.colorbar(ScalarMappable(scale, MAP), cax=bar, label=label)
     return Path(path)
 
 
@@ -477,8 +451,7 @@ def draw_pulls(result: GraspResult, path: str | Path) -> Path:
     assert result.hold is not None  # there are pulls
     pulls = result.hold.pulls
     with style.figure(path, 3.2) as (figure, table):
-        grid = style.panels(figure, 1, 1, margins=(0.75, 0.1, 0.55, 0.3), gaps=(0.0, 0.0))
-        axes = figure.add_subplot(grid[0])
+        (axes,) = style.subplots(figure, 1, margins=(0.75, 0.1, 0.55, 0.3))
         # a wrist yields to the pull
         position = _in_palm(result) if result.scene.on_wrist else result.object_position
         for pull, color in zip(pulls, cycle(style.SERIES)):
@@ -501,9 +474,8 @@ def _in_palm(result: GraspResult) -> Array:
     begin = np.searchsorted(result.time, result.hold.pulls[0].start_s)
     for row in range(int(begin), len(relative_positions)):
         body = replay.pose(float(result.time[row])).body(palm)
-        relative_positions[row] = body.xmat.reshape(3, 3).T @ (
-            result.object_position[row] - body.xpos
-        )
+        shift = result.object_position[row] - body.xpos
+        relative_positions[row] = body.xmat.reshape(3, 3).T @ shift
     return relative_positions
 
 
@@ -516,13 +488,54 @@ def _draw_pull(
     displacement_mm = 1e3 * np.linalg.norm(position[rows] - position[first], axis=1)
     name, over = f"{pull.name} displacement [mm]", f"{pull.name} force [N]"
     table.plot(axes, *thin(force, displacement_mm), name, over, color=color, label=pull.name)
-    if pull.slip_force_N is not None:
-        axes.plot(
-            pull.slip_force_N,
-            np.interp(pull.slip_force_N, force, displacement_mm),
-            "o",
-            color=color,
-        )
+    if (slip := pull.slip_force_N) is not None:
+        axes.plot(slip, np.interp(slip, force, displacement_mm), "o", color=color)
+
+
+def draw_ensemble(ensemble: EnsembleResult, path: str | Path) -> Path:
+    """Draw the bands of force and displacement over time.
+
+    Raises:
+        ResultError: The file cannot be written.
+    """
+    drawn = (
+        ("sum of the normal forces on the object [N]", ensemble.force, 1.0),
+        ("displacement of the object [mm]", ensemble.displacement, 1e3),
+    )
+    with style.figure(path, 3.0) as (figure, table):
+        panels = style.subplots(figure, 2, margins=(0.6, 0.1, 0.5, 0.55))
+        for axes, (title, band, factor) in zip(panels, drawn, strict=True):
+            axes.set_title(title)
+            if not band.time:
+                continue
+            time, low, median, high, nominal = (
+                np.array(band.time),
+                *(factor * np.array(x) for x in (band.low, band.median, band.high, band.nominal)),
+            )
+            color, label = style.SERIES[0], "2.5 to 97.5 %"
+            axes.fill_between(time, low, high, color=color, alpha=0.25, lw=0, label=label)
+            table.plot(axes, time, median, f"median of {title}", color=color, label="median")
+            table.plot(axes, time, nominal, f"calibrated finger: {title}", color=style.INK,
+                       ls="--", label="calibrated finger")  # fmt: skip
+            table.add({"time [s]": time, f"2.5 % of {title}": low, f"97.5 % of {title}": high})
+            style.time_limits(axes, time)
+        style.edge_labels(figure)
+        style.legend(figure)
+    return Path(path)
+
+
+def band_rows(ensemble: EnsembleResult) -> list[list[str]]:
+    """Return table rows: quantity, calibrated finger, quantiles; lengths in mm."""
+    from softgrasp.sweeps.ensemble import QUANTITIES
+
+    rows = []
+    for band in ensemble.bands:
+        name = QUANTITIES[band.quantity]
+        factor = 1e3 if name.endswith("[m]") else 1.0
+        numbers = (band.nominal, band.low, band.median, band.high)
+        cells = ["–" if x is None else f"{factor * x:.3g}" for x in numbers]
+        rows.append([name.replace("[m]", "[mm]"), *cells])
+    return rows
 
 
 def strip_images(
@@ -539,16 +552,17 @@ def strip_images(
 
 def draw_strip(result: GraspResult, path: str | Path, images: Sequence[Image]) -> Path:
     """Lay out the ``strip_images`` of a run side by side, as in Pozzi et al. (2022), Figure 10A."""
-    key_frame_list = key_frames(result)
-    titles = [f"{time:.3f} s" for time, _ in key_frame_list]
-    return _row(images, titles, [_one_line(caption) for _, caption in key_frame_list], path)
+    times, captions = zip(*key_frames(result), strict=True)
+    titles = [f"{time:.3f} s" for time in times]
+    return _row(images, titles, [_one_line(caption) for caption in captions], path)
 
 
 def _row(
     images: Sequence[Image], titles: Sequence[str], captions: Sequence[str], path: str | Path
 ) -> Path:
     """Lay out images of one size in a row, at lower resolution if smaller than ``SIZE``."""
-    lines = ["\n".join(_wrapped(caption)) for caption in captions]
+    wrap = partial(textwrap.fill, width=CAPTION_WIDTH)
+    lines = ["\n".join(filter(None, map(wrap, caption.split("\n")))) for caption in captions]
     scale = images[0].shape[1] / SIZE[0]
     gap, above = round(scale * GAP), round(scale * ABOVE)
     below = round(scale * (24 + 46 * max(text.count("\n") + 1 for text in lines)))
@@ -566,14 +580,6 @@ def _row(
             figure.text(middle, (below - 12 * scale) / height, text, ha="center", va="top",
                         fontsize=7.5)  # fmt: skip
     return Path(path)
-
-
-def _wrapped(caption: str) -> list[str]:
-    return [
-        line
-        for caption_line in caption.split("\n")
-        for line in textwrap.wrap(caption_line, CAPTION_WIDTH)
-    ]
 
 
 def _one_line(caption: str) -> str:
@@ -622,17 +628,13 @@ def final_images(
     cameras = [framing(group, size, only_ends=True) for group in groups]
     if one_viewpoint:
         cameras *= len(results)
-    return [
-        render_key_frames(
-            result,
-            result.time[-1:].tolist(),
-            renderer=renderer,
-            size=size,
-            camera=camera,
+    images = []
+    for result, camera, playback in zip(results, cameras, playbacks, strict=True):
+        images += render_key_frames(
+            result, result.time[-1:].tolist(), renderer=renderer, size=size, camera=camera,
             playback=playback,
-        )[0]
-        for result, camera, playback in zip(results, cameras, playbacks, strict=True)
-    ]
+        )  # fmt: skip
+    return images
 
 
 def draw_final_images(
@@ -643,13 +645,10 @@ def draw_final_images(
     captions: Sequence[str] = (),
 ) -> Path:
     """Lay out the images of ``final_images``; for the other arguments see ``final_poses``."""
-    captions_moved = [_move(result) for result in results]
+    texts = [_move(result) for result in results]
     if captions:
-        captions_moved = [
-            f"{caption_line}\n{moved}"
-            for caption_line, moved in zip(captions, captions_moved, strict=True)
-        ]
-    return _row(images, labels, captions_moved, path)
+        texts = [f"{text}\n{moved}" for text, moved in zip(captions, texts, strict=True)]
+    return _row(images, labels, texts, path)
 
 
 def _move(result: GraspResult) -> str:

@@ -12,7 +12,8 @@ import io
 import mimetypes
 import shlex
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,13 +23,14 @@ from softgrasp.io.files import RESULT_FILE, TRAJECTORY_FILE, write_text
 from softgrasp.io.tables import with_numbers
 from softgrasp.rendering.encoding import playable_path
 from softgrasp.rendering.keyframes import key_frames
-from softgrasp.rendering.overlay import Image
 from softgrasp.rendering.video import SIZE as VIDEO_SIZE
 from softgrasp.rendering.video import VideoInfo, render_video
 from softgrasp.rendering.viewpoint import Viewpoint
 from softgrasp.report import grasp_tables, grasp_text
 from softgrasp.report.contact_figures import (
+    band_rows,
     draw_contacts,
+    draw_ensemble,
     draw_pulls,
     draw_quality,
     draw_sensors,
@@ -37,8 +39,7 @@ from softgrasp.report.contact_figures import (
     strip_images,
     tactile_readings,
 )
-from softgrasp.report.finger_figure import draw_finger_of, slice_finger_of
-from softgrasp.report.pressure_figure import draw_pressure
+from softgrasp.report.finger_figure import draw_finger_of, draw_pressure, slice_finger_of
 from softgrasp.report.style import WIDTH
 from softgrasp.report.time_series import draw_joints, draw_object
 
@@ -79,8 +80,6 @@ Progress = Callable[[str, float], None]
 
 LARGE = 400_000
 """PNG files larger than this [bytes] are photographs or renderings, not line drawings."""
-JPEG_QUALITY = 90
-"""WebP quality, of 100: a tenth of the size of the PNG without visible difference."""
 EDGE = 0.95
 """Fraction of the page width above which an image fills it."""
 
@@ -143,19 +142,23 @@ def write_report(
         BackendUnavailable: The requested renderer, or ffmpeg, is not available.
         ResultError: The directory cannot be written.
     """
-    directory, update = Path(directory), progress or ignore_progress
+    directory, update = Path(directory), progress or (lambda _file, _done: None)
     numbers = [directory / RESULT_FILE, directory / TRAJECTORY_FILE]
     written = result.save(directory) if save else numbers
-    drawn: list[Future[list[Path]]] = []
-    video_info = None
+    drawing, video_info = renderer != NO_IMAGES, None
+
+    def draw(name: str, draw_file: Draw) -> list[Path]:
+        path = draw_file(result, directory / name)
+        update(name, 1.0)
+        return with_numbers([path])
+
     # images are rendered on this thread while matplotlib draws the figures on another
     with ThreadPoolExecutor(max_workers=1) as executor:
-        drawing = renderer != NO_IMAGES
         images = strip_images(result, renderer, viewpoint) if report and drawing else []
-        if report:
-            drawn.append(executor.submit(_write_figures, result, directory, update))
+        figures = [(name, one) for name, one, is_drawn in FIGURES if report and is_drawn(result)]
         if images:
-            drawn.append(executor.submit(_write_strip, result, directory, images, update))
+            figures.append((STRIP, partial(draw_strip, images=images)))
+        drawn = [executor.submit(draw, *figure) for figure in figures]
         if video and drawing:
             video_info = render_video(
                 result,
@@ -169,35 +172,12 @@ def write_report(
     if video_info is not None:
         written.append(video_info.path)
     if report and ensemble is not None:
-        from softgrasp.report.ensemble import draw_ensemble
-
         written += with_numbers([draw_ensemble(ensemble, directory / ENSEMBLE)])
     if report:
         html = report_html(result, written, video_info, ensemble)
         written.append(write_text(directory / REPORT, html))
         update(REPORT, 1.0)
     return written
-
-
-def ignore_progress(file: str, done: float) -> None:
-    """Ignore progress."""
-
-
-def _write_figures(result: GraspResult, directory: Path, update: Progress) -> list[Path]:
-    written = []
-    for name, draw, is_drawn in FIGURES:
-        if is_drawn(result):
-            written += with_numbers([draw(result, directory / name)])
-            update(name, 1.0)
-    return written
-
-
-def _write_strip(
-    result: GraspResult, directory: Path, images: Sequence[Image], update: Progress
-) -> list[Path]:
-    written = draw_strip(result, directory / STRIP, images)
-    update(STRIP, 1.0)
-    return [written]
 
 
 def report_html(
@@ -208,41 +188,28 @@ def report_html(
 ) -> str:
     """Render the report as HTML that needs no other file, with the images among ``files``."""
     images = {path.stem: embed_image(path) for path in files if path.suffix == ".png"}
-    bands: list[list[str]] = []
-    if ensemble is not None:
-        from softgrasp.report.ensemble import band_rows
-
-        bands = band_rows(ensemble)
+    scene = result.scene
     return render_html(
         "report.html.j2",
         directory=format_path(files[0].parent),
         images=images,
         video=embed(video_info.path) if video_info else "",
-        video_caption=_video_caption(video_info) if video_info else "",
+        video_caption=f"{video_info.frames / video_info.fps:.1f} s; closure {video_info.speed}; "
+        f"{video_info.renderer_description}. Green: contact established. "
+        "Arrows: normal forces on the object."
+        if video_info
+        else "",
         ensemble_sentence=ensemble.sentence if ensemble else "",
-        ensemble_bands=bands,
+        ensemble_bands=band_rows(ensemble) if ensemble else [],
         strip_alt="; ".join(f"{time:.3f} s {text}" for time, text in key_frames(result)),
-        title=_title(result),
+        title=f"{scene.name}: " * bool(scene.name)
+        + f"{scene.hand.name} grasps {scene.object.name}",
         summary=grasp_text.summary(result),
         renderer_text=video_info.renderer_description if video_info else "",
         result=result,
         text=grasp_text,
         tables=grasp_tables,
     )
-
-
-def _video_caption(video_info: VideoInfo) -> str:
-    return (
-        f"{video_info.frames / video_info.fps:.1f} s; closure {video_info.speed}; "
-        f"{video_info.renderer_description}. Green: contact established. "
-        "Arrows: normal forces on the object."
-    )
-
-
-def _title(result: GraspResult) -> str:
-    scene = result.scene
-    name = f"{scene.name}: " if scene.name else ""
-    return f"{name}{scene.hand.name} grasps {scene.object.name}"
 
 
 def templates() -> Environment:
@@ -261,18 +228,12 @@ def templates() -> Environment:
 def render_html(template: str, *, figures: Sequence[Figure] = (), **values: Any) -> str:
     """Render a page from a template, its figures (embedded), and the values that it names."""
     shown = [(figure.title, embed_image(figure.path), figure.caption) for figure in figures]
-    return (
-        templates().get_template(template).render({"version": __version__, "shown": shown} | values)
-    )
+    values = {"version": __version__, "shown": shown} | values
+    return templates().get_template(template).render(values)
 
 
 def embed_image(path: Path, *, smaller: int = 1) -> EmbeddedImage:
-    """Embed a PNG; large ones are converted to WebP.
-
-    Args:
-        path: The image file; it is not changed.
-        smaller: Integer factor by which the embedded image is reduced, for pages with many figures.
-    """
+    """Embed a PNG file, a large one as WebP, or reduced by an integer factor ``smaller``."""
     from PIL import Image
 
     numbers = path.with_suffix(".csv")
@@ -286,11 +247,11 @@ def embed_image(path: Path, *, smaller: int = 1) -> EmbeddedImage:
             image.convert("RGB").reduce(smaller).save(stream, "PNG")
             content = stream.getvalue()
         elif len(content) > LARGE:
-            image.convert("RGB").save(stream, "WEBP", quality=JPEG_QUALITY)
+            # a tenth of the size of the PNG without visible difference
+            image.convert("RGB").save(stream, "WEBP", quality=90)
             content, kind = stream.getvalue(), "image/webp"
-    return EmbeddedImage(
-        data_url(content, kind), files, width_fraction if width_fraction < EDGE else 1.0
-    )
+    fraction = width_fraction if width_fraction < EDGE else 1.0
+    return EmbeddedImage(data_url(content, kind), files, fraction)
 
 
 def embed(path: Path) -> str:

@@ -25,12 +25,10 @@ from softgrasp.evaluation.result import (
     GraspResult,
     HoldPart,
     PairContact,
-    PullTest,
 )
 from softgrasp.mechanics.transforms import euler_from_quaternions
 from softgrasp.model import names
-from softgrasp.model.object import object_mass
-from softgrasp.model.placement import object_pose
+from softgrasp.model.object import object_mass, object_pose
 from softgrasp.model.shapes import extent
 from softgrasp.rendering.keyframes import choose_shown_phases, has_phases
 from softgrasp.report.formatting import count, group_digits, millimetres, newtons, signed
@@ -57,22 +55,30 @@ def scene_properties(result: GraspResult) -> list[tuple[str, str]]:
     """Rows (name, value) that describe the simulated scene."""
     scene, solver = result.scene, result.scene.solver
     period = 1e3 * scene.control_period
+    gravity = f"({', '.join(f'{part:g}' for part in scene.gravity)}) m/s²"
+    errors = [end.discretisation_error_m for end in result.soft_fingers]
     rows = [
         ("Hand", ", ".join([scene.hand.name, *_fingers(scene.hand)])),
         ("Object", _object_text(scene.object)),
         ("Mount", scene.object_mount),
         ("Starts at", _start_text(scene)),
-        *_further_objects(scene),
+        *(
+            (
+                f"Further object {name}",
+                f"{_object_text(item.object)}, {item.mount}, at ({point_mm(item.position)}) mm",
+            )
+            for name, item in zip(scene.object_names[1:], scene.objects, strict=True)
+        ),
         ("Grasp", scene.grasp + (f", {scene.actuation} joints" if scene.hand.fingers else "")),
         ("Closure", _closure(result)),
         *_grip_force(result),
         ("Contact requested", contact_text(result.contact_model.requested)),
-        ("Gravity", _gravity(result)),
+        ("Gravity", gravity if any(scene.gravity) else "none while closing"),
         *_surroundings(scene),
         *_phases(result),
         ("Lift" if scene.lift else "Hold test", _criterion(result)),
         ("Time step", f"{result.contact_model.steps_text}, controller every {period:g} ms"),
-        *_discretisation(result),
+        *_discretisation(scene.hand, [error for error in errors if error is not None]),
         ("Solver", f"{scene.integrator}, {solver.cone} cone, impratio {solver.impratio:g}"),
     ]
     return [*rows, ("Source", scene.source)] if scene.source else rows
@@ -104,18 +110,6 @@ def _start_text(scene: GraspScene) -> str:
     return f"{text}, rotated by ({angles})° about x, y, z"
 
 
-def _further_objects(scene: GraspScene) -> list[tuple[str, str]]:
-    """Rows of further objects and their initial positions."""
-    named_objects = zip(scene.object_names[1:], scene.objects, strict=True)
-    return [
-        (
-            f"Further object {name}",
-            f"{_object_text(placed.object)}, {placed.mount}, at ({point_mm(placed.position)}) mm",
-        )
-        for name, placed in named_objects
-    ]
-
-
 def value_rows(resolved: ResolvedScene) -> list[Row]:
     """Return the rows of the table of values: field, value, source, reason."""
     return [
@@ -135,21 +129,13 @@ def _closure(result: GraspResult) -> str:
 
 
 def _rates(result: GraspResult) -> str:
-    texts: dict[str, None] = {}
-    scene = result.scene
-    for actuator, rate in zip(scene.actuators, scene.rates, strict=True):
-        if rate == 0.0:
-            continue
-        if actuator.unit == "Pa":
-            high = actuator.limits[1]
-            texts[f"{1e-3 * rate:.3g} kPa/s up to {1e-3 * high:.3g} kPa"] = None
-        elif actuator.unit == "rad":
-            texts[f"{math.degrees(rate):.3g} °/s"] = None
-        elif actuator.unit == "m":
-            texts[f"{1e3 * rate:.3g} mm/s"] = None
-        else:
-            texts[f"{rate:.3g} {actuator.unit or '1'}/s"] = None
-    return ", ".join(texts) or "no motion"
+    shown = {"rad": (math.degrees(1.0), "°"), "m": (1e3, "mm"), "Pa": (1e-3, "kPa"), "": (1.0, "1")}
+    texts = []
+    for actuator, rate in zip(result.scene.actuators, result.scene.rates, strict=True):
+        factor, unit = shown.get(actuator.unit, (1.0, actuator.unit))
+        highest = f" up to {factor * actuator.limits[1]:.3g} kPa" if actuator.unit == "Pa" else ""
+        texts += [f"{factor * rate:.3g} {unit}/s{highest}"] if rate else []
+    return ", ".join(dict.fromkeys(texts)) or "no motion"
 
 
 def _grip_force(result: GraspResult) -> list[tuple[str, str]]:
@@ -171,12 +157,6 @@ def _grip_force(result: GraspResult) -> list[tuple[str, str]]:
     return [("Grip force", f"{text}; limit it with --set closure.grip_force=N")]
 
 
-def _gravity(result: GraspResult) -> str:
-    if result.scene.gravity == (0.0, 0.0, 0.0):
-        return "none while closing"
-    return f"({', '.join(f'{part:g}' for part in result.scene.gravity)}) m/s²"
-
-
 def _surroundings(scene: GraspScene) -> list[tuple[str, str]]:
     """Rows of tables, walls and blocks."""
     parts = []
@@ -193,10 +173,9 @@ def _surroundings(scene: GraspScene) -> list[tuple[str, str]]:
                 text = f"{_edges(part.size)} at ({point_mm(part.point)}) mm, normal ({normal})"
             case Block():
                 text = f"{_edges(part.size)} at ({point_mm(part.position)}) mm"
-        contact_suffix = ""
         if part.contact.specified:
-            contact_suffix = f", {contact_text(scene.contact_of(0, part))}"
-        parts.append((label, text + contact_suffix))
+            text += f", {contact_text(scene.contact_of(0, part))}"
+        parts.append((label, text))
     return parts
 
 
@@ -229,14 +208,12 @@ def _criterion(result: GraspResult) -> str:
     return text
 
 
-def _discretisation(result: GraspResult) -> list[tuple[str, str]]:
-    """Row with the discretisation error of soft fingers."""
-    errors = [end.discretisation_error_m for end in result.soft_fingers]
-    known = [error for error in errors if error is not None]
-    if not known:
+def _discretisation(hand: Hand, errors: list[float]) -> list[tuple[str, str]]:
+    """Row with the discretisation error of soft fingers [m], where it is known."""
+    if not errors:
         return []
-    links = max(len(digit.finger.links) for digit in result.scene.hand.soft_fingers)
-    error = f"tip error {millimetres(max(known))} against the beam (Richardson)"
+    links = max(len(digit.finger.links) for digit in hand.soft_fingers)
+    error = f"tip error {millimetres(max(errors))} against the beam (Richardson)"
     return [("Discretisation", f"{links} rigid links per soft finger; {error}")]
 
 
@@ -277,6 +254,7 @@ def key_numbers(result: GraspResult) -> list[tuple[str, str]]:
     """Rows (name, value) of the key numbers beside the video."""
     inside = [contact for contact in result.contacts if contact.in_contact]
     touches = [event.time_s for event in result.events if event.kind == "touching"]
+    hold = result.hold
     numbers = [
         ("Bodies in contact at the end", f"{len(inside)} of {len(result.contacts)}"),
         ("First touch", f"{min(touches):.3f} s" if touches else "none"),
@@ -286,17 +264,15 @@ def key_numbers(result: GraspResult) -> list[tuple[str, str]]:
         gone = let_go_s(result)
         end = "never touched" if gone is None else f"left the hand at {gone:.3f} s"
         return [*numbers, ("Object", end)]
-    moved = math.hypot(*result.object.displacement_m)
-    numbers.append(("Object moved", millimetres(moved)))
-    if result.hold is not None:
-        carried = result.hold.lifted_m is not None or result.scene.on_wrist
+    numbers.append(("Object moved", millimetres(math.hypot(*result.object.displacement_m))))
+    if hold is not None:
+        carried = hold.lifted_m is not None or result.scene.on_wrist
         drop = "Drift while carried" if carried else "Drop in the hold test"
         drop = "Drift while lifted" if result.scene.lift is not None else drop
-        numbers.append((drop, millimetres(result.hold.drop_m)))
-        creep = 1e6 * result.hold.creep_m_s
-        numbers.append(("Creep at its end", f"{creep:.3g} µm/s"))
-        if result.hold.sag_m is not None and result.hold.sag_m >= MIN_SAG:
-            numbers.append(("Sag of the palm", millimetres(result.hold.sag_m)))
+        numbers.append((drop, millimetres(hold.drop_m)))
+        numbers.append(("Creep at its end", f"{1e6 * hold.creep_m_s:.3g} µm/s"))
+        if hold.sag_m is not None and hold.sag_m >= MIN_SAG:
+            numbers.append(("Sag of the palm", millimetres(hold.sag_m)))
         if rows := [row for row in load_rows(result) if row["Borne by"] == "hand"]:
             load = f"{rows[-1]['Of it|[N]']} N, {rows[-1]['Of it|[%]']} %"
             numbers.append(("Load on the hand at the end", load))
@@ -345,6 +321,12 @@ def body_rows(result: GraspResult) -> list[Row]:
     ]
 
 
+def _last_time(times: tuple[float, ...]) -> str:
+    if not times:
+        return EMPTY
+    return f"{times[-1]:.3f}" + (f" ({len(times)}×)" if len(times) > 1 else "")
+
+
 def _object_cell(result: GraspResult, name: str | None) -> Row:
     """Return the cell of the touched object, where there are several."""
     return {"Object": (name or EMPTY, "word")} if len(result.objects) > 1 else {}
@@ -362,12 +344,6 @@ def force_rows(result: GraspResult) -> list[list[str]]:
         ]
         for force in result.reached_forces
     ]
-
-
-def _last_time(times: tuple[float, ...]) -> str:
-    if not times:
-        return EMPTY
-    return f"{times[-1]:.3f}" + (f" ({len(times)}×)" if len(times) > 1 else "")
 
 
 def untouched(result: GraspResult) -> list[str]:
@@ -426,10 +402,13 @@ def pair_rows(result: GraspResult) -> list[list[str]]:
 def acting_rows(result: GraspResult) -> list[list[str]]:
     """Rows of what acted in every pair that touched: K, D, largest depth and sliding."""
     called = names.display_names(result.scene)
+
+    def label(geom: str) -> str:  # of its body, or of its object without the number of a mesh part
+        return called.get(geom, called.get(geom.split("_")[0], geom.replace("_", " ")))
+
     of_label: dict[str, list[PairContact]] = {}
     for pair in result.contact_model.pairs:
-        bodies = (_body_label(name, called) for name in (pair.first, pair.second))
-        of_label.setdefault(" on ".join(bodies), []).append(pair)
+        of_label.setdefault(f"{label(pair.first)} on {label(pair.second)}", []).append(pair)
     return [_acting_row(label, pairs) for label, pairs in of_label.items()]
 
 
@@ -450,19 +429,12 @@ def _acting_row(label: str, pairs: list[PairContact]) -> list[str]:
     ]
 
 
-def _body_label(geom: str, called: dict[str, str]) -> str:
-    """Name of the body of a geom: ``F1 P3``, or of its object without the number of a mesh part."""
-    return called.get(geom, called.get(geom.split("_")[0], geom.replace("_", " ")))
-
-
 def acting_notes(result: GraspResult) -> list[str]:
     """Sentences about servos at limits, first touches, moving pairs and a grip above the weight."""
     model, notes = result.contact_model, []
     if model.saturated:
-        at_limit = ", ".join(
-            f"{item.actuator} ({item.force:.2g})".replace("_", " ") for item in model.saturated
-        )
-        notes.append(f"At their force limits at the end: {at_limit}.")
+        servos = ", ".join(f"{item.actuator} ({item.force:.2g})" for item in model.saturated)
+        notes.append(f"At their force limits at the end: {servos.replace('_', ' ')}.")
     if result.peak is not None and result.peak.doubt:
         notes.append(
             f"The largest force of {newtons(result.peak.force_N)} is {result.peak.doubt}; the "
@@ -571,10 +543,13 @@ def load_rows(result: GraspResult) -> list[Row]:
 
 def pull_rows(result: GraspResult) -> list[Row]:
     """Rows of the pulls of the hold test."""
+    results = {True: ("held", "on"), False: ("not held", "lost")}
     return [
         {
             "Pull": test.name,
-            "Result": _pull_result(test),
+            "Result": ("did not slip" if test.slip_force_N is None else "slipped", "")
+            if test.held is None
+            else results[test.held],
             "Slips at|[N]": EMPTY if test.slip_force_N is None else f"{test.slip_force_N:.3g}",
             "Friction|µ·ΣN [N]": f"{test.friction_N:.3g}",
             "Slip over|friction": EMPTY
@@ -587,15 +562,9 @@ def pull_rows(result: GraspResult) -> list[Row]:
     ]
 
 
-def _pull_result(test: PullTest) -> tuple[str, str]:
-    if test.held is not None:
-        return ("held", "on") if test.held else ("not held", "lost")
-    return ("did not slip" if test.slip_force_N is None else "slipped", "")
-
-
 def event_rows(result: GraspResult) -> list[Row]:
     """Rows of all contact events and of the seals of suction cups, in order of time."""
-    rows = [*_contact_rows(result), *_suction_rows(result)]
+    rows = _contact_rows(result) + _suction_rows(result)
     return sorted(rows, key=lambda row: float(row["Time|[s]"]))
 
 

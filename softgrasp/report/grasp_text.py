@@ -13,7 +13,6 @@ import numpy as np
 
 from softgrasp.description.object import Lift
 from softgrasp.description.sensor import (
-    AnySensor,
     ForceTorqueSensor,
     JointTorqueSensor,
     SensorErrors,
@@ -21,12 +20,7 @@ from softgrasp.description.sensor import (
 )
 from softgrasp.description.task import ClosePhase, Phase, ShakePhase, SuccessCriterion
 from softgrasp.evaluation.outcome import GraspStatus, Outcome
-from softgrasp.evaluation.result import (
-    DirectionTest,
-    GraspResult,
-    HoldTest,
-    column,
-)
+from softgrasp.evaluation.result import DirectionTest, GraspResult, HoldTest, column
 from softgrasp.mechanics.transforms import Array, rotation_angles
 from softgrasp.rendering.keyframes import body_label
 from softgrasp.report.formatting import capitalize, count, millimetres, newtons
@@ -41,14 +35,8 @@ MAX_ENDS = 5
 MIN_SAG = 1e-5
 """Sag of the palm that is mentioned [m]."""
 
-_KINDS = {"tactile": "tactile", "force_torque": "force and torque", "joint_torque": "joint torque"}
 
-GONE = (
-    GraspStatus.EJECTED,
-    GraspStatus.DIVERGED,
-    GraspStatus.NO_CONTACT,
-    GraspStatus.NOT_CLOSED,
-)
+GONE = (GraspStatus.EJECTED, GraspStatus.DIVERGED, GraspStatus.NO_CONTACT, GraspStatus.NOT_CLOSED)
 """Statuses of closures that end without an object in the hand."""
 
 
@@ -75,9 +63,14 @@ def summary(result: GraspResult) -> str:
     closure at 0.33 s. The object moved 0.111 mm and rotated by 0.0°. Held 0.78 N of weight with
     0.002 mm drop.``
     """
+    log, closed = result.quality_log, ""
+    if log is not None and any(contact.in_contact for contact in result.contacts):
+        closed = ", no force closure"
+        if log.closed_at is not None:
+            closed = f", force closure at {log.closed_at:.2f} s"
     sentences = (
         verdict(result).text,
-        contact_clause(result) + _force_closure_clause(result),
+        contact_clause(result) + closed,
         motion_clause(result),
         others_clause(result),
         hold_clause(result),
@@ -86,18 +79,6 @@ def summary(result: GraspResult) -> str:
         support_clause(result),
     )
     return " ".join(f"{sentence}." for sentence in sentences if sentence)
-
-
-def _force_closure_clause(result: GraspResult) -> str:
-    """Time of force closure; empty without contact."""
-    log = result.quality_log
-    if log is None or not any(contact.in_contact for contact in result.contacts):
-        return ""
-    return (
-        ", no force closure"
-        if log.closed_at is None
-        else f", force closure at {log.closed_at:.2f} s"
-    )
 
 
 def verdict(result: GraspResult) -> Verdict:
@@ -147,8 +128,7 @@ def contact_clause(result: GraspResult) -> str:
     first = f"first touch at {touches[0].time_s:.3f} s"
     closed = [contact for contact in result.contacts if contact.in_contact]
     if not closed:
-        label = body_label(touches[0])
-        return f"Nothing is in contact at the end; {first} by {label}"
+        return f"Nothing is in contact at the end; {first} by {body_label(touches[0])}"
     phalanges = [contact for contact in closed if contact.finger]
     total = sum(bool(contact.finger) for contact in result.contacts)
     palm = " and the palm" if len(phalanges) < len(closed) else ""
@@ -163,6 +143,8 @@ def force_clause(result: GraspResult) -> str:
     if peak is None:
         return "No contact force during the run"
     doubt = f" ({peak.doubt})" if peak.doubt else ""
+    within = result.force_within_hand_N
+    within_text = f", {newtons(within)} within the hand" if within > 0.0 else ""
     kinds = [event.kind for event in result.events]
     losses = kinds.count("lost")
     lost = f"contact was lost {count(losses, 'time')}"
@@ -170,15 +152,9 @@ def force_clause(result: GraspResult) -> str:
         lost = "no contact was lost" if "established" in kinds else "no contact was established"
     return (
         f"{newtons(result.force_on_objects_N)} on the object at the end (sum of normal forces)"
-        f"{_within_hand_clause(result)}; peak {newtons(peak.force_N)} on "
+        f"{within_text}; peak {newtons(peak.force_N)} on "
         f"{label_of(result, peak.body)} at {peak.time_s:.3f} s{doubt}; {lost}"
     )
-
-
-def _within_hand_clause(result: GraspResult) -> str:
-    """Normal forces of the hand on itself at the end; empty without."""
-    within = result.force_within_hand_N
-    return f", {newtons(within)} within the hand" if within > 0.0 else ""
 
 
 def motion_clause(result: GraspResult) -> str:
@@ -261,7 +237,7 @@ def _pulls_clause(result: GraspResult, hold: HoldTest) -> str:
         pulled = f"pulled out by {weakest.slip_force_N:.3g} N along {weakest.name}"
     if hold.directions:
         return f"{_directions_clause(result, hold)}; {pulled}"
-    return f"{_weight_clause(result, hold)}; {pulled}" if hold.weight_N else f"{capitalize(pulled)}"
+    return f"{_weight_clause(result, hold)}; {pulled}" if hold.weight_N else capitalize(pulled)
 
 
 def _directions_clause(result: GraspResult, hold: HoldTest) -> str:
@@ -298,15 +274,15 @@ def _failures(result: GraspResult, hold: HoldTest, moved: str) -> list[str]:
     if hold.rotation_rad > criterion.max_rotation:
         angle, allowed = math.degrees(hold.rotation_rad), math.degrees(criterion.max_rotation)
         failures.append(f"it rotated by {angle:.1f}° ({allowed:.1f}° allowed)")
+    required, min_lift = 1, None
     if isinstance(criterion, SuccessCriterion):
         failures += _further_failures(criterion, hold)
+        required, min_lift = criterion.min_contacts, criterion.min_lift
     touching = sum(contact.in_contact for contact in result.contacts)
-    required = criterion.min_contacts if isinstance(criterion, SuccessCriterion) else 1
     if touching == 0:
         failures.append("no body is in contact at the end")
     elif touching < required:
         failures.append(f"{touching} of at least {required} bodies are in contact at the end")
-    min_lift = criterion.min_lift if isinstance(criterion, SuccessCriterion) else None
     if min_lift is not None and (hold.lifted_m or 0.0) < min_lift:
         lifted = millimetres(hold.lifted_m or 0.0)
         failures.append(f"it was lifted by {lifted} ({millimetres(min_lift)} required)")
@@ -412,22 +388,21 @@ def phase_text(phase: Phase) -> str:
         amounts += [f"±{math.degrees(phase.angle):.3g}°"] if phase.angle else []
         cycles = count(phase.cycles, "cycle")
         return f"{name} {' and '.join(amounts)} at {phase.frequency:g} Hz, {cycles}"
-    how = ""
     match phase.type:
         case "lift":
-            how = f" {millimetres(phase.height)}"
+            name += f" {millimetres(phase.height)}"
         case "preshape":
-            how = f" '{phase.preshape}'"
+            name += f" '{phase.preshape}'"
         case "move":
             moved, angle = math.hypot(*phase.displacement), math.hypot(*phase.rotation_vector)
             amounts = [millimetres(moved)] if moved else []
             amounts += [f"{math.degrees(angle):.3g}°"] if angle else []
-            how = f" {' and '.join(amounts)}"
-            how += f" up to {phase.max_force:g} N" if phase.max_force is not None else ""
+            name += f" {' and '.join(amounts)}"
+            name += f" up to {phase.max_force:g} N" if phase.max_force is not None else ""
         case "place":
-            how = f" down to {phase.max_force:g} N"
-            return f"{name}{how}, release, retreat {millimetres(math.hypot(*phase.retreat))}"
-    return f"{name}{how} {'for' if phase.type == 'hold' else 'within'} {phase.time:g} s"
+            retreat = millimetres(math.hypot(*phase.retreat))
+            return f"{name} down to {phase.max_force:g} N, release, retreat {retreat}"
+    return f"{name} {'for' if phase.type == 'hold' else 'within'} {phase.time:g} s"
 
 
 def quality_clause(result: GraspResult) -> str:
@@ -442,8 +417,7 @@ def quality_clause(result: GraspResult) -> str:
         return f"No force closure at the end with {touching}: {quality['reason']}"
     since = quality.get("force_closure_s")
     began = "" if since is None else f" since {since:.2f} s"
-    between = epsilon_text(quality)
-    return f"Force closure{began}, with {touching} at the end: ε {between}"
+    return f"Force closure{began}, with {touching} at the end: ε {epsilon_text(quality)}"
 
 
 def epsilon_text(quality: dict[str, Any]) -> str:
@@ -467,32 +441,24 @@ def quality_rows(result: GraspResult) -> list[Row]:
     scale = f"moments over {millimetres(quality['torque_scale_m'])}, about the centre of mass"
     space = f"{quality['norm']} wrench space of {cones}; {scale}"
     matrix = f"grasp matrix of hard fingers; {scale}"
-    rows = [
-        _epsilon_row(quality, space),
-        _row("volume", quality, "volume", f"of the {space}"),
-        _row("smallest singular value", quality, "min_singular_value", matrix),
-        _row("isotropy", quality, "isotropy", f"smallest over largest singular value; {matrix}"),
-        _row("ellipsoid volume", quality, "ellipsoid_volume",
-             f"product of singular values; {matrix}"),
-        _row("friction margin", quality, "friction_margin",
-             "1 − |Ft|/(µ Fn) of the simulated forces, smallest of all bodies"),
-    ]  # fmt: skip
-    return [row for row in rows if row["At the end"]]
-
-
-def _epsilon_row(quality: dict[str, Any], space: str) -> Row:
-    text = epsilon_text(quality).removeprefix("= ")
-    bounded = "; upper bound from all contacts" if text.startswith("between") else ""
-    return _measure("ε", text, f"largest ball in the {space}{bounded}")
-
-
-def _row(label: str, quality: dict[str, Any], key: str, convention: str) -> Row:
-    value = quality.get(key)
-    return _measure(label, "" if value is None else f"{value:.3g}", convention)
-
-
-def _measure(label: str, value: str, convention: str) -> Row:
-    return {"Measure": label, "At the end": value, "Convention": (convention, "text")}
+    epsilon = epsilon_text(quality).removeprefix("= ")
+    bounded = "; upper bound from all contacts" if epsilon.startswith("between") else ""
+    conventions = {
+        "volume": f"of the {space}",
+        "min_singular_value": matrix,
+        "isotropy": f"smallest over largest singular value; {matrix}",
+        "ellipsoid_volume": f"product of singular values; {matrix}",
+        "friction_margin": "1 − |Ft|/(µ Fn) of the simulated forces, smallest of all bodies",
+    }
+    rows = [("ε", epsilon, f"largest ball in the {space}{bounded}")]
+    for key, convention in conventions.items():
+        if quality.get(key) is not None:
+            label = key.replace("min_singular", "smallest_singular").replace("_", " ")
+            rows.append((label, f"{quality[key]:.3g}", convention))
+    return [
+        {"Measure": label, "At the end": value, "Convention": (convention, "text")}
+        for label, value, convention in rows
+    ]
 
 
 def joint_clause(result: GraspResult) -> str:
@@ -500,12 +466,21 @@ def joint_clause(result: GraspResult) -> str:
     clauses = []
     if gaps := _largest_gaps(result):
         clauses.append(f"Largest distance from the target at the end: {gaps}")
-    if pulled := _ends_of_actuators(result):
-        clauses.append(f"At the end: {pulled}")
+    # actuators on several joints: ``tension of 'F1' 60 N``
+    moving = [actuator.actuator for actuator in result.scene.mechanism.actuators if actuator.rate]
+    targets = [(command, _final_target(result, command.name)) for command in moving]
+    ends = [
+        f"{command.label} "
+        + (millimetres(target) if command.unit == "m" else f"{target:.3g} {command.unit}".rstrip())
+        for command, target in targets
+    ]
+    if ends:
+        more = ", …" if len(ends) > MAX_ENDS else ""
+        clauses.append(f"At the end: {', '.join(ends[:MAX_ENDS])}{more}")
     if result.pressure is not None and result.curvature is not None:
         names_of = [digit.name for digit in result.scene.hand.soft_fingers]
-        ends = zip(names_of, result.pressure[-1], result.curvature[-1], strict=True)
-        text = (f"{name} {1e-3 * p:.0f} kPa and {k:.1f}/m" for name, p, k in ends)
+        finals = zip(names_of, result.pressure[-1], result.curvature[-1], strict=True)
+        text = (f"{name} {1e-3 * p:.0f} kPa and {k:.1f}/m" for name, p, k in finals)
         clauses.append(f"Pressure and curvature at the end: {', '.join(text)}")
     return ". ".join(clauses)
 
@@ -515,28 +490,16 @@ def _largest_gaps(result: GraspResult) -> str:
     for command in result.scene.actuators:
         if command.joint is None:
             continue
-        target = result.joint_target[-1, column(result.actuator_names, command.name)]
-        gap, name = (
-            abs(float(target) - result.joints[command.joint]),
-            command.joint.replace("_", " "),
-        )
-        worst[command.unit] = max(worst.get(command.unit, (-1.0, "")), (gap, name))
+        gap = abs(_final_target(result, command.name) - result.joints[command.joint])
+        named = (gap, command.joint.replace("_", " "))
+        worst[command.unit] = max(worst.get(command.unit, (-1.0, "")), named)
     texts = {"rad": lambda gap: f"{math.degrees(gap):.1f}°", "m": millimetres}
     gaps = [f"{texts[kind](gap)} ({name})" for kind, (gap, name) in sorted(worst.items())]
     return ", ".join(gaps)
 
 
-def _ends_of_actuators(result: GraspResult) -> str:
-    """Final targets of actuators on several joints: ``tension of 'F1' 60 N``."""
-    moving = [actuator.actuator for actuator in result.scene.mechanism.actuators if actuator.rate]
-    ends = []
-    for command in moving[:MAX_ENDS]:
-        target = float(result.joint_target[-1, column(result.actuator_names, command.name)])
-        text = (
-            millimetres(target) if command.unit == "m" else f"{target:.3g} {command.unit}".rstrip()
-        )
-        ends.append(f"{command.label} {text}")
-    return ", ".join(ends) + (", …" if len(moving) > MAX_ENDS else "")
+def _final_target(result: GraspResult, actuator: str) -> float:
+    return float(result.joint_target[-1, column(result.actuator_names, actuator)])
 
 
 def sensor_clause(result: GraspResult) -> str:
@@ -562,26 +525,28 @@ def sensor_clause(result: GraspResult) -> str:
 
 def sensor_rows(result: GraspResult) -> list[Row]:
     """Rows of all sensors of a run."""
-    return [
-        {
-            "Sensor": name.replace("_", " "),
-            "Kind": (_KINDS[reading.sensor.type], "word"),
-            "At": (_location_text(reading.sensor), "word"),
-            "Channels": str(len(reading.channels)),
-            "Errors": (_errors(reading.sensor), "word"),
-        }
-        for name, reading in result.sensors.items()
-    ]
-
-
-def _location_text(sensor: AnySensor) -> str:
-    match sensor:
-        case TactileSensor():
-            return f"{sensor.body.replace('_', ' ')}, {sensor.rows} × {sensor.columns}"
-        case ForceTorqueSensor():
-            return f"before {sensor.body.replace('_', ' ')}" + (", tared" if sensor.tare else "")
-        case JointTorqueSensor():
-            return count(len(sensor.joints), "joint") if sensor.joints else "all rigid joints"
+    rows = []
+    for name, reading in result.sensors.items():
+        match sensor := reading.sensor:
+            case TactileSensor():
+                kind = "tactile"
+                at = f"{sensor.body.replace('_', ' ')}, {sensor.rows} × {sensor.columns}"
+            case ForceTorqueSensor():
+                kind = "force and torque"
+                at = f"before {sensor.body.replace('_', ' ')}" + (", tared" if sensor.tare else "")
+            case JointTorqueSensor():
+                kind = "joint torque"
+                at = count(len(sensor.joints), "joint") if sensor.joints else "all rigid joints"
+        rows.append(
+            {
+                "Sensor": name.replace("_", " "),
+                "Kind": (kind, "word"),
+                "At": (at, "word"),
+                "Channels": str(len(reading.channels)),
+                "Errors": (_errors(sensor), "word"),
+            }
+        )
+    return rows
 
 
 def _errors(sensor: SensorErrors) -> str:

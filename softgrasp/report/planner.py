@@ -159,10 +159,8 @@ def _draw(
         try:
             path = final_poses([item.result for item in few], labels, directory / BEST,
                                renderer=renderer, one_viewpoint=False)  # fmt: skip
-            caption = " ".join(
-                f"{rank}: {verdict(one.result)}." for rank, one in enumerate(few, start=1)
-            )
-            text = f"Each with its best camera. {caption}"
+            verdicts = (f" {rank}: {verdict(one.result)}." for rank, one in enumerate(few, start=1))
+            text = f"Each with its best camera.{''.join(verdicts)}"
             figures.append(Figure("Final states of the best", path, text))
         except BackendUnavailable:
             pass  # no renderer: the report has no images
@@ -204,7 +202,11 @@ def draw_directions(planned: PlannedGrasps, path: Path) -> Path:
                 face: dict[str, Any] = {"facecolors": "none", "edgecolors": color}
                 face = {"color": color} if mark in "x+" else face
                 axes.scatter(x, y, marker=mark, s=16, linewidths=0.8, **face)
-            _number_best(axes, points, on_side, len(planned.best_rows))
+            for rank in np.flatnonzero(on_side[: len(planned.best_rows)]).tolist():
+                x, y = points[rank].tolist()
+                axes.scatter(x, y, s=95, facecolors="none", edgecolors=style.LOST, linewidths=1.3)
+                axes.annotate(str(rank + 1), (x, y), (7, 5), textcoords="offset points",
+                              fontsize=8.5, fontweight="bold", color=style.LOST)  # fmt: skip
         if planned.ranked:
             bar = figure.colorbar(dots, cax=figure.add_axes((0.925, 0.17, 0.015, 0.66)))
             bar.set_label(rank_name(planned), fontsize=8)
@@ -230,9 +232,8 @@ def _globe(axes: Axes, title: str) -> None:
         width = 0.9 if tilt == 90.0 else 0.5
         axes.plot(radius * np.cos(angle), radius * np.sin(angle), linewidth=width,
                    color=style.MUTED if tilt == 90.0 else style.RULE, zorder=0)  # fmt: skip
-    below = "below" in title or "−z" in title
-    for x, y, text in ((1.07, 0, "−x" if below else "+x"), (-1.07, 0, "+x" if below else "−x"),
-                       (0, 1.07, "+y"), (0, -1.07, "−y")):  # fmt: skip
+    right, left = ("−x", "+x") if "−z" in title else ("+x", "−x")
+    for x, y, text in ((1.07, 0, right), (-1.07, 0, left), (0, 1.07, "+y"), (0, -1.07, "−y")):
         axes.annotate(text, (x, y), ha="center", va="center", fontsize=7.5, color=style.MUTED)
     axes.set_xlim(-1.16, 1.16)
     axes.set_ylim(-1.16, 1.16)
@@ -245,24 +246,11 @@ def _directions(table: pd.DataFrame) -> Array:
     return np.column_stack([_numbers(table, f"direction_{axis}") for axis in "xyz"])
 
 
-def _number_best(axes: Axes, points: Array, on_side: Any, count: int) -> None:
-    """Draw numbered rings around the best."""
-    for rank in range(count):
-        if on_side[rank]:
-            x, y = points[rank].tolist()
-            axes.scatter(x, y, s=95, facecolors="none", edgecolors=style.LOST, linewidths=1.3)
-            axes.annotate(str(rank + 1), (x, y), (7, 5), textcoords="offset points",
-                           fontsize=8.5, fontweight="bold", color=style.LOST)  # fmt: skip
-
-
 def _keys(table: pd.DataFrame) -> list[Any]:
     from matplotlib.lines import Line2D
 
-    handles = [
-        Line2D(
-            [], [], marker="o", linestyle="", color=style.EDGE, label="ranked, coloured by score"
-        )
-    ]
+    label = "ranked, coloured by score"
+    handles = [Line2D([], [], marker="o", linestyle="", color=style.EDGE, label=label)]
     for status, (mark, color) in ENDS.items():
         count = int(((table["outcome"] == status) & table["score"].isna()).sum())
         if count:
@@ -295,9 +283,10 @@ def draw_scores(planned: PlannedGrasps, path: Path) -> Path:
     with style.figure(path, 3.3) as (figure, columns):
         columns.add({f"{drift.name} [mm]": moved, planned.plan.rank_by: score,
                      "bodies in contact": _numbers(planned.table, "contacts")})  # fmt: skip
-        grid = style.panels(figure, 1, 2, margins=(0.7, 0.25, 0.5, 0.35), gaps=(0.95, 0.3))
-        _over_drift(figure.add_subplot(grid[0]), planned, score)
-        axes, ranked = figure.add_subplot(grid[1]), score[np.isfinite(score)]
+        margins = (0.7, 0.25, 0.5, 0.35)
+        left, axes = style.subplots(figure, 2, margins=margins, gaps=(0.95, 0.3))
+        _over_drift(left, planned, score)
+        ranked = score[np.isfinite(score)]
         ranks, best = np.arange(1, len(ranked) + 1), len(planned.best_rows)
         axes.plot(ranks, ranked, color=style.POSITION)
         axes.scatter(ranks[:best], ranked[:best], s=40, color=style.LOST, zorder=3)
@@ -339,11 +328,8 @@ def correlation_verdict(planned: PlannedGrasps) -> str:
         return f"Too few data to compare the {rank_name(planned)} with the {drift.name}."
     correlation = spearmanr(score[both], moved[both])
     rho, chance = float(correlation.statistic), float(correlation.pvalue)
-    how = (
-        "is not correlated with"
-        if chance > 0.01
-        else ("decreases with" if rho < 0 else "increases with")
-    )
+    how = "decreases with" if rho < 0 else "increases with"
+    how = "is not correlated with" if chance > 0.01 else how
     odds = "p < 0.001" if chance < 1e-3 else f"p = {chance:.2g}"
     return (
         f"Over {int(both.sum())} grasps the {rank_name(planned)} {how} the {drift.name} "
@@ -417,7 +403,7 @@ def rank_rows(
 ) -> tuple[list[str], list[list[str]]]:
     """Heads and cells of the table of ranked candidates."""
     plan, drift = planned.plan, drift_of(planned)
-    passed = {candidate.row: short_verdict(candidate.result) for candidate in best}
+    passed = {candidate.row: verdict(candidate.result, short=True) for candidate in best}
     heads = ["Rank", "Candidate", plan.rank_by, *([TEST] if passed else []), drift.short,
              "Contacts", "Direction", "Roll [°]", "Offset [mm]", "Pulled back [mm]"]  # fmt: skip
     heads += ["Preshape"] if plan.preshapes else []
@@ -427,9 +413,10 @@ def rank_rows(
             break
         where = ", ".join(signed(float(row[f"direction_{axis}"]), 2) for axis in "xyz")
         offset = math.hypot(*(float(row[f"offset_{axis}_m"]) for axis in "xyz"))
+        untested = str(row["outcome"]) if plan.test is None else "–"  # with another test
         cells = [
             str(int(row["rank"])), str(int(row["row"])), f"{float(row['score']):.4g}",
-            *([passed.get(int(row["row"]), _outcome(planned, row))] if passed else []),
+            *([passed.get(int(row["row"]), untested)] if passed else []),
             f"{1e3 * float(row[drift.column]):.3g}", str(int(row["contacts"])), f"({where})",
             signed(math.degrees(row["roll_rad"]), 0), f"{1e3 * offset:.1f}",
             _millimetres(row["pulled_back_m"]),
@@ -438,11 +425,6 @@ def rank_rows(
             cells.append("" if _missing(row["preshape"]) else str(row["preshape"]))
         rows.append(cells)
     return heads, rows
-
-
-def _outcome(planned: PlannedGrasps, row: Any) -> str:
-    """Return the outcome of a candidate that was not simulated again; – with another test."""
-    return str(row["outcome"]) if planned.plan.test is None else "–"
 
 
 def _missing(value: object) -> bool:
@@ -455,23 +437,17 @@ def _millimetres(value: object) -> str:
     return "" if _missing(value) else f"{1e3 * float(str(value)):.1f}"
 
 
-def verdict(result: GraspResult) -> str:
-    """Return the outcome of a grasp, with the numbers of its hold test."""
+def verdict(result: GraspResult, *, short: bool = False) -> str:
+    """Return the outcome of a grasp, with the numbers of its hold test; ``short`` for a table."""
     word = result.outcome.name
     if result.hold is None:
         return word
     tried = result.hold.directions
-    if not tried:
-        return f"{word}, drift {1e3 * result.hold.drop_m:.2g} mm"
-    borne = sum(test.held for test in tried)
-    return f"{word}, {borne} of {len(tried)} directions, drift {1e3 * result.hold.drop_m:.2g} mm"
-
-
-def short_verdict(result: GraspResult) -> str:
-    """Short form of ``verdict`` for the table."""
-    tried = () if result.hold is None else result.hold.directions
-    borne = f" {sum(test.held for test in tried)} of {len(tried)}" if tried else ""
-    return result.outcome.name + borne
+    borne = f"{sum(test.held for test in tried)} of {len(tried)}" if tried else ""
+    if short:
+        return f"{word} {borne}".rstrip()
+    borne = f", {borne} directions" if tried else ""
+    return f"{word}{borne}, drift {1e3 * result.hold.drop_m:.2g} mm"
 
 
 def drift_of(planned: PlannedGrasps) -> Drift:

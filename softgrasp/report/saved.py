@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from softgrasp.errors import ResultError
 from softgrasp.io.files import RESULT_FILE, TRAJECTORY_FILE
@@ -21,23 +21,13 @@ MAX_NAMES = 6
 """Maximum number of files in a message."""
 
 
-class Options(NamedTuple):
-    """How images are made; results without videos use the renderer alone, sweeps neither."""
-
-    renderer: str = "auto"
-    video: bool = True
-    progress: Progress | None = None
-    video_size: tuple[int, int] = SIZE
-    viewpoint: Viewpoint | None = None
-
-
 class SavedResult(NamedTuple):
     """A kind of saved result, with the function that writes its report."""
 
     file: str
     """File that only a directory of this kind has."""
     name: str
-    write: Callable[[Path, Options], list[Path]]
+    write: Callable[..., list[Path]]
     """Function that writes the report and returns its files."""
 
 
@@ -69,8 +59,10 @@ def write_report_from(
     directory = Path(directory)
     if directory.name in [kind.file for kind in SAVED_RESULTS]:
         directory = directory.parent
-    options = Options(renderer, video, progress, video_size, viewpoint)
-    return kind_in(directory).write(directory, options)
+    return kind_in(directory).write(
+        directory, renderer=renderer, video=video, progress=progress, video_size=video_size,
+        viewpoint=viewpoint,
+    )  # fmt: skip
 
 
 def kind_in(directory: Path) -> SavedResult:
@@ -101,7 +93,7 @@ def _content(directory: Path) -> str:
     return f"results in its directories {text}" if inside else text or "nothing"
 
 
-def _write_grasp(directory: Path, options: Options) -> list[Path]:
+def _write_grasp(directory: Path, **options: Any) -> list[Path]:
     from softgrasp.evaluation.result_files import load_result
     from softgrasp.report.grasp_report import ENSEMBLE_RESULT, write_report
 
@@ -110,40 +102,37 @@ def _write_grasp(directory: Path, options: Options) -> list[Path]:
         from softgrasp.sweeps.ensemble import load_ensemble_result
 
         ensemble = load_ensemble_result(directory)
-    files = write_report(
-        load_result(directory), directory, renderer=options.renderer, video=options.video,
-        progress=options.progress, save=False, ensemble=ensemble,
-        video_size=options.video_size, viewpoint=options.viewpoint,
-    )  # fmt: skip
+    result = load_result(directory)
+    files = write_report(result, directory, save=False, ensemble=ensemble, **options)
     return [file for file in files if file.name not in (RESULT_FILE, TRAJECTORY_FILE)]
 
 
-def _write_calibration(directory: Path, _options: Options) -> list[Path]:
+def _write_calibration(directory: Path, **_options: Any) -> list[Path]:
     from softgrasp.calibration.result import load_any_calibration
     from softgrasp.report.calibration import write_calibration_report
 
     return write_calibration_report(load_any_calibration(directory), directory)
 
 
-def _write_sweep(directory: Path, _options: Options) -> list[Path]:
+def _write_sweep(directory: Path, **_options: Any) -> list[Path]:
     from softgrasp.report.sweep import write_sweep_report
     from softgrasp.sweeps.run import read_sweep
 
     return [write_sweep_report(*read_sweep(directory), directory)]
 
 
-def _write_search(directory: Path, options: Options) -> list[Path]:
+def _write_search(directory: Path, **options: Any) -> list[Path]:
     from softgrasp.report.planner import write_best, write_planner_report
     from softgrasp.sweeps.planner import read_search
 
     planned = read_search(directory)
-    best = write_best(planned, directory, **options._asdict())
-    report = write_planner_report(planned, directory, best, renderer=options.renderer)
+    best = write_best(planned, directory, **options)
+    report = write_planner_report(planned, directory, best, renderer=options["renderer"])
     return [report, *(candidate.directory for candidate in best)]
 
 
-def _write_comparison(directory: Path, _options: Options) -> list[Path]:
-    from softgrasp.comparison.files import load_crosscheck
+def _write_comparison(directory: Path, **_options: Any) -> list[Path]:
+    from softgrasp.comparison.compare import load_crosscheck
     from softgrasp.report.comparison import write_crosscheck_report
 
     return write_crosscheck_report(load_crosscheck(directory), directory)

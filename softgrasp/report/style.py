@@ -90,8 +90,7 @@ class Table:
     def add(self, columns: Mapping[str, Array | Sequence[Any]]) -> None:
         """Append columns of equal length; a first column that exists already is shared.
 
-        Args:
-            columns: Values by name; the first column holds what the others are plotted over.
+        The first column holds what the others are plotted over.
         """
         for index, (name, values) in enumerate(columns.items()):
             cells = np.asarray(values).tolist()
@@ -101,29 +100,16 @@ class Table:
             self.columns[next(item for item in names if item not in self.columns)] = cells
 
     def add_points(self, name: str, axes: str, unit: str, points: Array) -> None:
-        """Append points, one column per axis.
-
-        Args:
-            name: Name of the points, before that of the axis.
-            axes: Letters of the axes, such as ``xz``.
-            unit: Unit of the coordinates.
-            points: Coordinates, (n, len(axes)).
-        """
+        """Append points (n, axes) of a unit, one column per letter of ``axes``, such as ``xz``."""
         names = (f"{name} {axis} [{unit}]" for axis in axes)
         self.add(dict(zip(names, points.T, strict=True)))
 
     def plot(
         self, axes: Axes, x: Any, y: Any, name: str, over: str = "time [s]", **style: Any
     ) -> Line2D:
-        """Plot a line and append its points to the table.
+        """Plot ordinates (n,) over abscissae (n,), and append both to the table under their names.
 
-        Args:
-            axes: The panel.
-            x: Abscissae, (n,).
-            y: Ordinates, (n,).
-            name: Column name of the ordinates.
-            over: Column name of the abscissae.
-            style: Options of ``Axes.plot``.
+        ``style`` are options of ``Axes.plot``.
         """
         self.add({over: x, name: y})
         (line,) = axes.plot(x, y, **style)
@@ -191,6 +177,20 @@ def panels(
         wspace=gaps[0] / across,
         hspace=gaps[1] / along,
     )
+
+
+def subplots(
+    figure: Figure,
+    count: int,
+    columns: int | None = None,
+    *,
+    margins: tuple[float, float, float, float] = (0.6, 0.15, 0.5, 0.35),
+    gaps: tuple[float, float] = (0.6, 0.3),
+) -> list[Axes]:
+    """Add panels to a figure row by row, by default in one row; the others as for ``panels``."""
+    columns = columns or count
+    grid = panels(figure, -(-count // columns), columns, margins=margins, gaps=gaps)
+    return [figure.add_subplot(grid[index // columns, index % columns]) for index in range(count)]
 
 
 def legend(figure: Figure, handles: Sequence[Artist] = (), columns: int = 6) -> None:

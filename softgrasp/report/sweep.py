@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softgrasp.description.sweep import SAMPLING_METHODS
-from softgrasp.evaluation.force_limits import TOLERANCE
+from softgrasp.evaluation.diagnostics import TOLERANCE
 from softgrasp.io.files import write_text
 from softgrasp.mechanics.transforms import Array
 from softgrasp.rendering.overlay import Image
@@ -50,7 +50,9 @@ from softgrasp.report.sweep_measures import (
 )
 from softgrasp.report.time_series import overlay_objects
 from softgrasp.sweeps.executors import Submit, simulate_row
-from softgrasp.sweeps.summary import (
+from softgrasp.sweeps.table import (
+    COLUMNS,
+    FAILED,
     MARGIN,
     SUCCESSES,
     erratic_rows,
@@ -58,7 +60,6 @@ from softgrasp.sweeps.summary import (
     vary,
     warning_groups,
 )
-from softgrasp.sweeps.table import COLUMNS, FAILED
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -77,24 +78,6 @@ EXTREMES = 5
 """Number of best and worst grasps in the table."""
 RANKING_MEASURES = (MARGIN, "hold_drop_m", "displacement_m")
 """Measures that rank the grasps, in order of preference: a large margin, small motions."""
-
-
-Draw = Callable[["SweepPlan", "pd.DataFrame", Path], Path]
-FILES: dict[Draw, str] = {
-    draw_lines: "lines.png", draw_heat_maps: "heat.png", draw_scatter: "scatter.png"
-}  # fmt: skip
-CAPTIONS: dict[Draw, str] = {
-    draw_lines: "Points: means or single grasps, as stated below the panels.",
-    draw_heat_maps: "Maps of means or single grasps, as stated below the panels; white: no grasp "
-    "has the measure; cross with a number: excluded grasps of the cell.",
-    draw_scatter: "One dot per grasp.",
-}
-
-
-OUTCOMES_CAPTION = (
-    "Red: not held. Colour: friction margin of the contact at the end that is nearest to slipping, "
-    "1 − friction over its limit; grey or empty: no contact."
-)
 
 
 class ExampleRow(NamedTuple):
@@ -116,7 +99,8 @@ def write_sweep_report(
         ResultError: The directory cannot be written.
     """
     directory = Path(directory)
-    examples = example_rows(plan, table, _count_examples(table))
+    outcomes = table.loc[table["status"] != FAILED, "outcome"].astype(str).nunique()
+    examples = example_rows(plan, table, min(outcomes + 1, MAX_POSES))
     rows = [int(table["row"].iloc[example.position]) for example in examples]
     simulated = [submit(simulate_row, plan, row) for row in rows]
     results = [result() for result in simulated]
@@ -146,16 +130,17 @@ def write_sweep_report(
 
 def _draw_table(plan: SweepPlan, table: pd.DataFrame, directory: Path) -> list[Figure]:
     """Draw the figures of a sweep's table; return them with captions."""
-    axes, left_out = vary(plan, table), _left_out(table)
-    shown_figures: list[Figure] = []
+    axes, shown_figures = vary(plan, table), list[Figure]()
     if axes:
         path = draw_outcomes(plan, table, directory / "outcomes.png")
-        framed = "Framed: erratic." if len(axes) > 1 and erratic_rows(plan, table) else ""
-        shown_figures.append(Figure("Outcomes", path, f"{OUTCOMES_CAPTION} {framed}".rstrip()))
+        text = "Red: not held. Colour: friction margin of the contact at the end that is nearest "
+        text += "to slipping, 1 − friction over its limit; grey or empty: no contact."
+        if len(axes) > 1 and erratic_rows(plan, table):
+            text += " Framed: erratic."
+        shown_figures.append(Figure("Outcomes", path, text))
     if axes and draw_measures(table):
-        draw = _figure_of_measures(plan, table)
-        path = draw(plan, table, directory / FILES[draw])
-        texts = [CAPTIONS[draw], left_out, constant_text(table)]
+        path, caption = _draw_measures(plan, table, directory)
+        texts = [caption, _excluded_text(table), constant_text(table)]
         shown_figures.append(Figure("Measures", path, " ".join(filter(None, texts))))
     if axes and at_random(plan) and table["held"].nunique() > 1:
         path = draw_success(plan, table, directory / "success.png")
@@ -164,17 +149,21 @@ def _draw_table(plan: SweepPlan, table: pd.DataFrame, directory: Path) -> list[F
     return shown_figures
 
 
-def _figure_of_measures(plan: SweepPlan, table: pd.DataFrame) -> Draw:
-    """Return the function that draws the measures: dots, lines, or maps for many lines."""
+def _draw_measures(plan: SweepPlan, table: pd.DataFrame, directory: Path) -> tuple[Path, str]:
+    """Draw measures as dots, lines, or maps for many lines; return file and caption."""
     if plan.method in SAMPLING_METHODS:
-        return draw_scatter
+        return draw_scatter(plan, table, directory / "scatter.png"), "One dot per grasp."
     axes = vary(plan, table)
-    many = len(axes) > 1 and len(levels(table, axes[1].path)) > MAX_SERIES
-    return draw_heat_maps if many and plan.method == "grid" else draw_lines
+    stated = "means or single grasps, as stated below the panels"
+    if len(axes) < 2 or len(levels(table, axes[1].path)) <= MAX_SERIES or plan.method != "grid":
+        return draw_lines(plan, table, directory / "lines.png"), f"Points: {stated}."
+    return draw_heat_maps(plan, table, directory / "heat.png"), (
+        f"Maps of {stated}; white: no grasp has the measure; cross with a number: excluded grasps "
+        "of the cell."
+    )
 
 
-def _left_out(table: pd.DataFrame) -> str:
-    """Describe the grasps that the figures exclude."""
+def _excluded_text(table: pd.DataFrame) -> str:
     gone = int(lost(table).sum())
     if gone == 0:
         return ""
@@ -185,13 +174,6 @@ def _left_out(table: pd.DataFrame) -> str:
         f"{text}: crosses. They are excluded from displacement, rotation and drift, which would "
         "only measure the fall."
     )
-
-
-def _count_examples(table: pd.DataFrame) -> int:
-    """Number of examples: one per outcome, and the worst."""
-    good = np.flatnonzero((table["status"] != FAILED).to_numpy())
-    outcomes = {_outcome(table, position) for position in good.tolist()}
-    return min(len(outcomes) + 1, MAX_POSES)
 
 
 def render_examples(results: Sequence[GraspResult]) -> list[Image]:
@@ -218,13 +200,10 @@ def _draw_examples(
     results = [result for _, result in shown]
     numbers = [f"row {table['row'].iloc[one.position]}" for one, _ in shown]
     values = [values_of(plan, table, one.position) for one, _ in shown]
-    text = [
-        f"{number}{f' ({one.reason})' if one.reason else ''}"
-        for number, (one, _) in zip(numbers, shown, strict=True)
-    ]
+    named = zip(numbers, values, strict=True)
+    labels = [f"{number}: {value}" if value else number for number, value in named]
+    text = [f"{number} ({one.reason})" for number, (one, _) in zip(numbers, shown, strict=True)]
     caption = f"Simulated again for this report: {', '.join(text)}."
-    labels = [f"{number}: {value}" if value else number
-              for number, value in zip(numbers, values, strict=True)]  # fmt: skip
     path = overlay_objects(results, labels, directory / "objects.png", dpi=DPI)
     some_gone = len({out_of_hand(result) for result in results}) > 1
     suffix = " Curves of a lost object are clipped." if some_gone else ""
@@ -247,10 +226,9 @@ def _summary(plan: SweepPlan, table: pd.DataFrame) -> str:
     failed = int((table["status"] == FAILED).sum())
     text += f"; {failed} could not be simulated" if failed else ""
     wall = float(table["wall_time_s"].sum())
+    models = float(table["wall_build_s"].sum())
     if wall > 0.0:
-        text += (
-            f". {wall:.1f} s of computation, {table['wall_build_s'].sum() / wall:.0%} for models"
-        )
+        text += f". {wall:.1f} s of computation, {models / wall:.0%} for models"
     return text + "."
 
 

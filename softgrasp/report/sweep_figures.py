@@ -27,12 +27,12 @@ from softgrasp.report.sweep_measures import (
     levels,
     lost,
     numbers,
+    pooled_over,
     short,
     unit_of,
     wilson,
 )
-from softgrasp.sweeps.summary import SUCCESSES, cells_of, erratic_rows, is_numeric, vary
-from softgrasp.sweeps.table import FAILED
+from softgrasp.sweeps.table import FAILED, SUCCESSES, cells_of, erratic_rows, is_numeric, vary
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -73,18 +73,21 @@ def draw_outcomes(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
     margins = cells["margin"].to_numpy(dtype=float, na_value=np.nan)
     is_map = plan.method == "grid" and len(axes) > 1
     steps = [_steps(cells, axis) for axis in axes]
+    # names of values that are too long to stand side by side
+    crowded = (is_map or isinstance(steps[0].shown[0], str)) and (
+        sum(map(len, _tick_names(steps[0]))) > MAP_LETTERS
+    )
     labels = [axis_label(plan.scene, axis.path) for axis in axes]
     height = float(np.clip(1.5 + 0.3 * len(steps[-1].shown), 3.0, 8.0)) if is_map else 3.4
     right = 0.9 if len(axes) > 1 else 0.3  # with room for a colour bar
-    bottom, top = 0.75 + 0.4 * _is_crowded(steps[0], is_map), 0.35
+    bottom, top = 0.75 + 0.4 * crowded, 0.35
     with style.figure(path, height, dpi=DPI) as (figure, columns):
         columns.add({
             **{label: cells[axis.path].tolist() for label, axis in zip(labels, axes, strict=True)},
             "outcome": cells["outcome"].tolist(), "grasps": cells["grasps"].tolist(),
             "of this outcome": cells["count"].tolist(), "friction margin [–]": margins,
         })  # fmt: skip
-        grid = style.panels(figure, 1, 1, margins=(0.95, right, bottom, top))
-        panel = figure.add_subplot(grid[0])
+        (panel,) = style.subplots(figure, 1, margins=(0.95, right, bottom, top))
         if is_map:
             erratic = table["row"].isin([row.rows[1] for row in erratic_rows(plan, table)])
             framed = [_steps(table, axis).of_row[erratic].tolist() for axis in axes]
@@ -103,12 +106,6 @@ def draw_outcomes(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
             figure.colorbar(colored, cax=bar).set_label(MARGIN_LABEL)
         style.footnote(figure, _pool(plan, table))
     return path
-
-
-def _is_crowded(steps: _Steps, is_map: bool) -> bool:
-    """Return whether the names of values are too long to stand side by side."""
-    named = is_map or isinstance(steps.shown[0], str)
-    return named and sum(map(len, _tick_names(steps))) > MAP_LETTERS
 
 
 def _tick_names(steps: _Steps) -> list[str]:
@@ -130,11 +127,9 @@ def _scale_text(axis: Axis, steps: _Steps, is_map: bool) -> str:
 
 def _pool(plan: SweepPlan, table: pd.DataFrame) -> str:
     """Describe over which further axes and repeats the figure of outcomes pools."""
-    axes = vary(plan, table)[2:]
     if plan.method in SAMPLING_METHODS:
-        return _not_shown(axes, shown=0)
-    others = [f"{axis.path} ({table[axis.path].nunique()} values)" for axis in axes]
-    others += [f"{plan.repeats} repeats"] if plan.repeats > 1 else []
+        return _not_shown(vary(plan, table)[2:], shown=0)
+    others = pooled_over(plan, table)
     if not others:
         return "One grasp per combination."
     return f"Commonest outcome, how often, and mean margin, over {', '.join(others)}."
@@ -223,7 +218,7 @@ def _draw_points(
             edgecolors=style.INK if outcome in SUCCESSES else style.LOST,
         )  # fmt: skip
     if is_numeric(cells, axes[0].path):
-        fit_ticks(panel, table, axes[0], style.WIDTH * panel.get_position().width)
+        _fit_ticks(panel, table, axes[0])
     else:
         _name_ticks(panel, _tick_names(steps[0]), MAP_LETTERS)
     if rest and not is_numeric(cells, axes[1].path):
@@ -240,6 +235,8 @@ def draw_lines(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
     below the panels names. Crosses at the upper edge are grasps that ended without the object in
     the hand.
     """
+    from matplotlib.lines import Line2D
+
     axes, measures = vary(plan, table), draw_measures(table)
     series: list[Level | None] = [None]
     if len(axes) > 1:
@@ -264,12 +261,14 @@ def draw_lines(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
                     _crosses(panel, table[rows & lost(table)], axes[0], color, 1.0 - 0.06 * index)
             panel.set_title(measure.label)
             panel.ticklabel_format(axis="y", useOffset=False)  # it would cover the title
-            fit_ticks(panel, table, axes[0], _width(figure, panel))
+            _fit_ticks(panel, table, axes[0])
         _label_bottom(panels, f"{across}{_scale_text(axes[0], steps, is_map=False)}")
         style.footnote(figure, averaging(plan, table, len(series)))
         handles = _handles(figure, keys)
-        if handles or lost(table).any():
-            handles += _lost_key(table)
+        if lost(table).any() and any(measure.of_motion for measure in measures):
+            label = "not in the hand at the end"
+            handles.append(Line2D([], [], ls="", marker="x", color=style.INK, label=label))
+        if handles:
             style.legend(figure, handles, columns=columns_of_key)
     return path
 
@@ -279,23 +278,12 @@ def _height(count: int, each: float = 1.55) -> float:
 
 
 def _panels(
-    figure: Any, count: int, *, wide: float = 0.45, high: float = 0.4, key_height: float = 0.0
+    figure: Figure, count: int, *, wide: float = 0.45, high: float = 0.4, key_height: float = 0.0
 ) -> list[Axes]:
-    """Add panels in rows of three, below a legend and above a footnote.
-
-    Args:
-        figure: The figure.
-        count: Number of panels.
-        wide: Gap between columns [in].
-        high: Gap between rows [in].
-        key_height: Height of the legend besides its first row [in].
-    """
+    """Add panels in rows of three with gaps [in], below a legend and above a footnote."""
+    margins = (0.7, wide, 0.65, 0.55 + key_height)
     columns = min(count, FIGURE_COLUMNS)
-    grid = style.panels(
-        figure, -(-count // columns), columns,
-        margins=(0.7, wide, 0.65, 0.55 + key_height), gaps=(wide, high),
-    )  # fmt: skip
-    return [figure.add_subplot(grid[index // columns, index % columns]) for index in range(count)]
+    return style.subplots(figure, count, columns, margins=margins, gaps=(wide, high))
 
 
 def _label_bottom(panels: Sequence[Axes], label: str) -> None:
@@ -364,11 +352,6 @@ def _crosses(panel: Axes, table: pd.DataFrame, axis: Axis, color: str, height: f
                transform=panel.get_xaxis_transform(), clip_on=False)  # fmt: skip
 
 
-def _width(figure: Figure, panel: Axes) -> float:
-    """Width of a panel [in]."""
-    return float(panel.get_position().width * figure.get_size_inches()[0])
-
-
 def _handles(figure: Figure, keys: Sequence[str]) -> list[Any]:
     """Return legend entries of all lines in the order of ``keys``; a panel may lack some."""
     handles_by_label: dict[str, Any] = {}
@@ -376,14 +359,6 @@ def _handles(figure: Figure, keys: Sequence[str]) -> list[Any]:
         handles, labels = panel.get_legend_handles_labels()
         handles_by_label |= dict(zip(labels, handles, strict=True))
     return [handles_by_label[key] for key in keys if key in handles_by_label]
-
-
-def _lost_key(table: pd.DataFrame) -> list[Any]:
-    from matplotlib.lines import Line2D
-
-    key = Line2D([], [], ls="", marker="x", color=style.INK, label="not in the hand at the end")
-    drawn = any(measure.of_motion for measure in draw_measures(table))
-    return [key] if drawn and lost(table).any() else []
 
 
 def draw_heat_maps(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
@@ -463,7 +438,7 @@ def draw_scatter(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
             if measure.of_motion:
                 _crosses(panel, table[lost(table)], first, style.LOST)
             panel.set_title(measure.label)
-            fit_ticks(panel, table, first, _width(figure, panel))
+            _fit_ticks(panel, table, first)
             if color is not None:
                 bar = figure.colorbar(dots, ax=panel, fraction=0.05, pad=0.03, format=compact)
                 bar.set_label(labels[1], fontsize=7)
@@ -503,8 +478,8 @@ def draw_success(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
     return path
 
 
-def fit_ticks(axes: Axes, table: pd.DataFrame, axis: Axis, width: float) -> None:
-    """Set scale and ticks of the x axis of a panel of a width [in]."""
+def _fit_ticks(axes: Axes, table: pd.DataFrame, axis: Axis) -> None:
+    """Set scale and ticks of the x axis of a panel."""
     from matplotlib.ticker import LogLocator, NullLocator
 
     if not is_numeric(table, axis.path):
@@ -517,6 +492,7 @@ def fit_ticks(axes: Axes, table: pd.DataFrame, axis: Axis, width: float) -> None
         axes.set_xscale("log")
     axes.xaxis.set_minor_locator(NullLocator())
     if len(values) <= MAX_LEVELS:
+        width = axes.get_position().width * style.WIDTH
         axes.set_xticks(space_ticks(values, width, log=log))
     elif log:
         few = values[-1] / values[0] < 1e3

@@ -19,8 +19,7 @@ from softgrasp.description.task import SuccessCriterion
 from softgrasp.evaluation.outcome import Outcome
 from softgrasp.mechanics.transforms import Array
 from softgrasp.sweeps.parameters import SHORT
-from softgrasp.sweeps.summary import MARGIN, is_numeric, vary
-from softgrasp.sweeps.table import FAILED
+from softgrasp.sweeps.table import FAILED, MARGIN, is_numeric, vary
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,8 +34,6 @@ MAX_SPREAD = 3.0
 """Ratio of the largest to the smallest step up to which steps are nearly equal."""
 EQUAL = 1e-6
 """Measures that differ by less, relative or in their displayed unit, are equal: a nanometre."""
-NORMAL_95 = 1.959963984540054
-"""97.5 % quantile of the standard normal distribution."""
 _UNIT = re.compile(r"\[([^\[\]]+)\]")
 LOST = (
     Outcome.DROPPED, Outcome.EJECTED, Outcome.MISSED, Outcome.NOT_CLOSED, Outcome.UNSTABLE,
@@ -106,11 +103,16 @@ def _is_constant(table: pd.DataFrame, measure: Measure) -> bool:
     return high - low <= EQUAL * max(abs(low), abs(high), 1.0)
 
 
+def pooled_over(plan: SweepPlan, table: pd.DataFrame) -> list[str]:
+    """Describe axes besides the first two, and repeats, over which figures pool."""
+    axes = vary(plan, table)[2:]
+    over = [f"{axis.path} ({table[axis.path].nunique()} values)" for axis in axes]
+    return [*over, *([f"{plan.repeats} repeats"] if plan.repeats > 1 else [])]
+
+
 def averaging(plan: SweepPlan, table: pd.DataFrame, drawn: int) -> str:
     """Describe over which further axes and repeats the figures average, and how many are drawn."""
-    axes = vary(plan, table)
-    over = [f"{axis.path} ({table[axis.path].nunique()} values)" for axis in axes[2:]]
-    over += [f"{plan.repeats} repeats"] if plan.repeats > 1 else []
+    axes, over = vary(plan, table), pooled_over(plan, table)
     text = "One grasp per combination."
     if len(table.drop_duplicates([axis.path for axis in axes[:2]])) < len(table):
         over_text = f" over {', '.join(over)}" if over else ""
@@ -163,14 +165,12 @@ def at_random(plan: SweepPlan) -> bool:
 
 def wilson(successes: int, trials: int) -> tuple[float, float]:
     """Wilson score interval (95 %) of a rate (Wilson 1927, J. Am. Stat. Assoc. 22, 209)."""
+    from scipy.stats import binomtest
+
     if trials == 0:
         return 0.0, 1.0
-    z, rate = NORMAL_95, successes / trials
-    middle = (rate + z * z / (2 * trials)) / (1 + z * z / trials)
-    spread = math.sqrt(rate * (1 - rate) / trials + z * z / (4 * trials * trials))
-    half = z * spread / (1 + z * z / trials)
-    low = 0.0 if successes == 0 else max(middle - half, 0.0)
-    return low, 1.0 if successes == trials else min(middle + half, 1.0)
+    ends = binomtest(successes, trials).proportion_ci(0.95, "wilson")
+    return float(ends.low), float(ends.high)
 
 
 def axis_label(scene: GraspScene, path: str) -> str:

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from softgrasp.description.adhesion import SuctionCup
 from softgrasp.description.closure_base import ClosureActuator
+from softgrasp.description.contact import SuctionCup
 from softgrasp.description.finger import Finger, Phalanx
 from softgrasp.description.soft_finger import MountedSoftFinger
 from softgrasp.evaluation.result import GraspResult, PhaseSpan, column
@@ -80,12 +80,20 @@ class ActuatorPanel(NamedTuple):
     """Lower and upper limit in the unit."""
     values: Array
     """Values in the unit, (T,)."""
-    target: Array | None
+    target: Array | None = None
     """Targets in the unit, (T,)."""
-    phalanx_bodies: list[str]
+    phalanx_bodies: Sequence[str] = ()
     """Bodies that it moves directly."""
-    later: list[str]
+    later: Sequence[str] = ()
     """More distal bodies that move with them."""
+
+
+def _target(result: GraspResult, name: str) -> Array:
+    return result.joint_target[:, column(result.actuator_names, name)]
+
+
+def _position(result: GraspResult, joint: str) -> Array:
+    return result.joint_position[:, column(result.joint_names, joint)]
 
 
 def draw_joints(result: GraspResult, path: str | Path) -> Path:
@@ -146,9 +154,7 @@ def _quantity(rows: list[list[ActuatorPanel]]) -> str:
         return "joint angle [°]"
     if units == ["/m", "kPa"]:
         return "pressure [kPa], curvature [1/m]"
-    units_text = " or ".join(
-        unit.replace("/m", "1/m") if unit == "/m" else unit or "–" for unit in units
-    )
+    units_text = " or ".join({"/m": "1/m", "": "–"}.get(unit, unit) for unit in units)
     names = ["joint variable"]
     names += ["pressure, curvature"] if "kPa" in units else []
     titles = [panel.title for row in rows for panel in row]
@@ -294,8 +300,7 @@ def overlay_objects(
             style.set_min_span(axes, MIN_OBJECT_SPAN)
         style.edge_labels(figure, above=0.16)
         if still:
-            text = f"Below {MIN_OBJECT_SPAN:g} in all runs: {', '.join(still)}."
-            style.footnote(figure, text)
+            style.footnote(figure, f"Below {MIN_OBJECT_SPAN:g} in all runs: {', '.join(still)}.")
         style.legend(figure, lines, columns=columns)
     return Path(path)
 
@@ -343,15 +348,10 @@ def actuator_rows(result: GraspResult) -> Iterator[list[ActuatorPanel]]:
     """
     known = set(result.contact_bodies.tolist())
     for finger in result.scene.hand.fingers:
-        bodies = [finger.bodies_of(row) for row in finger.phalanges]
+        inside = (finger.bodies_of(row) for row in finger.phalanges)
+        bodies = [[body for body in row if body in known] for row in inside]
         yield [
-            _joint_panel(
-                result,
-                finger,
-                row,
-                [body for body in bodies[index] if body in known],
-                [body for later in bodies[index + 1 :] for body in later if body in known],
-            )
+            _joint_panel(result, finger, row, bodies[index], [*chain(*bodies[index + 1 :])])
             for index, row in enumerate(finger.phalanges)
         ]
         yield from _torque_row(result, finger)
@@ -370,19 +370,11 @@ def _joint_panel(
 ) -> ActuatorPanel:
     unit, factor = ("°", 180.0 / np.pi) if row.joint == "revolute" else (" mm", 1e3)
     low, high = (factor * limit for limit in row.limits)
-    name = finger.joint_of(row)
-    target = None
-    command = next(
-        (actuator.name for actuator in result.scene.actuators if actuator.joint == name), None
-    )
-    if command is not None:
-        target = factor * result.joint_target[:, column(result.actuator_names, command)]
-    values = factor * result.joint_position[:, column(result.joint_names, name)]
-    title = (
-        row.joint_name
-        if finger.verbatim_names
-        else f"{finger.name} {row.joint_name}".replace("_", " ")
-    )
+    name, title = finger.joint_of(row), f"{finger.name} {row.joint_name}".replace("_", " ")
+    title = row.joint_name if finger.verbatim_names else title
+    commands = [item.name for item in result.scene.actuators if item.joint == name]
+    target = factor * _target(result, commands[0]) if commands else None
+    values = factor * _position(result, name)
     return ActuatorPanel(title, unit, (low, high), values, target, phalanx_bodies, later)
 
 
@@ -403,19 +395,18 @@ def _actuator_panel(result: GraspResult, actuator: ClosureActuator) -> ActuatorP
     command = actuator.actuator
     unit, factor = UNITS.get(command.unit, (f" {command.unit}", 1.0))
     low, high = (factor * limit for limit in command.limits)
-    target = factor * result.joint_target[:, column(result.actuator_names, command.name)]
-    bodies = _measure_motion(result, actuator)
+    target = factor * _target(result, command.name)
+    bodies = _moved_bodies(result, actuator)
     title = command.name.replace("_", " ")
     if not actuator.stiffness:
-        return ActuatorPanel(title, unit, (low, high), target, None, bodies, [])
+        return ActuatorPanel(title, unit, (low, high), target, None, bodies)
     columns = [column(result.joint_names, joint) for joint, _ in actuator.arms]
     length = result.joint_position[:, columns] @ np.array([arm for _, arm in actuator.arms])
-    return ActuatorPanel(
-        title, unit, (low, high), factor * (length - actuator.zero), target, bodies, []
-    )
+    values = factor * (length - actuator.zero)
+    return ActuatorPanel(title, unit, (low, high), values, target, bodies)
 
 
-def _measure_motion(result: GraspResult, actuator: ClosureActuator) -> list[str]:
+def _moved_bodies(result: GraspResult, actuator: ClosureActuator) -> list[str]:
     """Bodies with contact geometry that an actuator moves; all finger bodies for a synergy."""
     known = set(result.contact_bodies.tolist())
     joints = {joint for joint, _ in actuator.arms}
@@ -425,9 +416,8 @@ def _measure_motion(result: GraspResult, actuator: ClosureActuator) -> list[str]
         for row in finger.phalanges
         if finger.body_of(row) in known
     }
-    return [
-        body for body, moved in moved_of_body.items() if moved or not any(moved_of_body.values())
-    ]
+    every = not any(moved_of_body.values())
+    return [body for body, moved in moved_of_body.items() if moved or every]
 
 
 def _is_motor_of_one(actuator: ClosureActuator) -> bool:
@@ -437,35 +427,22 @@ def _is_motor_of_one(actuator: ClosureActuator) -> bool:
 def _number_panels(result: GraspResult) -> list[ActuatorPanel]:
     """Return actuators whose targets are not joint variables, such as tendons."""
     return [
-        ActuatorPanel(
-            title=f"target of {command.name}",
-            unit="",
-            limits=command.limits,
-            values=result.joint_target[:, column(result.actuator_names, command.name)],
-            target=None,
-            phalanx_bodies=list(command.stops),
-            later=[],
-        )
+        ActuatorPanel(f"target of {command.name}", "", command.limits,
+                      _target(result, command.name), None, command.stops)
         for command in result.scene.actuators
         if command.joint is None and command.unit != "Pa" and command.limits[1] > command.limits[0]
-    ]
+    ]  # fmt: skip
 
 
 def _vacuum_panels(result: GraspResult, vacuum: Array) -> list[ActuatorPanel]:
     """Return the difference of pressure of each suction cup, and its target."""
     cups = [(b, cup) for b, cup in result.scene.hand.adhesions if isinstance(cup, SuctionCup)]
     return [
-        ActuatorPanel(
-            "vacuum" if len(cups) == 1 else f"vacuum of {body}",
-            " kPa",
-            (0.0, 1e-3 * cup.pressure),
-            1e-3 * vacuum[:, index],
-            1e-3 * result.joint_target[:, column(result.actuator_names, f"{body}_adhesion")],
-            [body],
-            [],
-        )
+        ActuatorPanel("vacuum" if len(cups) == 1 else f"vacuum of {body}", " kPa",
+                      (0.0, 1e-3 * cup.pressure), 1e-3 * vacuum[:, index],
+                      1e-3 * _target(result, f"{body}_adhesion"), [body])
         for index, (body, cup) in enumerate(cups)
-    ]
+    ]  # fmt: skip
 
 
 def _soft_panels(result: GraspResult, index: int, digit: MountedSoftFinger) -> list[ActuatorPanel]:
@@ -475,8 +452,8 @@ def _soft_panels(result: GraspResult, index: int, digit: MountedSoftFinger) -> l
     low, high = (1e-3 * limit for limit in digit.limits)
     pressure, curvature = 1e-3 * result.pressure[:, index], result.curvature[:, index]
     return [
-        ActuatorPanel(f"{digit.name} pressure", " kPa", (low, high), pressure, None, links, []),
-        ActuatorPanel(f"{digit.name} curvature", "/m", None, curvature, None, links, []),
+        ActuatorPanel(f"{digit.name} pressure", " kPa", (low, high), pressure, None, links),
+        ActuatorPanel(f"{digit.name} curvature", "/m", None, curvature, None, links),
     ]
 
 
@@ -488,16 +465,13 @@ def _wrist_rows(result: GraspResult) -> Iterator[list[ActuatorPanel]]:
             continue
         is_angle = joints != names.WRIST_JOINTS[:3]
         unit, factor = ("°", 180.0 / np.pi) if is_angle else (" mm", 1e3)
-        targets = [result.joint_target[:, column(result.actuator_names, name)] for name in joints]
-        if is_angle and not any(target.any() for target in targets):
+        if is_angle and not any(_target(result, name).any() for name in joints):
             continue
-        values = [result.joint_position[:, column(result.joint_names, name)] for name in joints]
         yield [
-            ActuatorPanel(
-                name.replace("_", " "), unit, None, factor * value, factor * target, [], []
-            )
-            for name, value, target in zip(joints, values, targets, strict=True)
-        ]
+            ActuatorPanel(name.replace("_", " "), unit, None, factor * _position(result, name),
+                          factor * _target(result, name))
+            for name in joints
+        ]  # fmt: skip
 
 
 def _mechanism_rows(result: GraspResult) -> Iterator[list[ActuatorPanel]]:
@@ -527,7 +501,7 @@ def body_rows(result: GraspResult) -> list[list[str]]:
     return list(rows.values())
 
 
-def touching(result: GraspResult, bodies: list[str]) -> NDArray[np.bool_]:
+def touching(result: GraspResult, bodies: Sequence[str]) -> NDArray[np.bool_]:
     """Whether contact is established with any of the bodies, (T,)."""
     columns = [column(result.contact_bodies, body) for body in bodies]
     return np.asarray(result.in_contact[:, columns].any(axis=1))
@@ -586,18 +560,12 @@ def draw_phase_bar(figure: Figure, result: GraspResult) -> None:
     axes.set_ylim(0.0, 1.0)
     inches = (1.0 - left - right) * width / max(end - begin, 1e-9)
     for phase, color in _shades(result):
-        lasting = phase.end_s - phase.start_s
-        edge = style.RULE
-        axes.broken_barh(
-            [(phase.start_s, lasting)], (0, 1), facecolor=color, edgecolor=edge, lw=0.6
-        )
-        max_letters = int(lasting * inches / 0.062)
-        text = (
-            phase.name
-            if len(phase.name) <= max_letters
-            else phase.name[: max(max_letters - 1, 0)] + "…"
-        )
-        if max_letters >= 2:
+        lasting, edge = phase.end_s - phase.start_s, style.RULE
+        bar = [(phase.start_s, lasting)]
+        axes.broken_barh(bar, (0, 1), facecolor=color, edgecolor=edge, lw=0.6)
+        letters = int(lasting * inches / 0.062)
+        text = phase.name if len(phase.name) <= letters else phase.name[: letters - 1] + "…"
+        if letters >= 2:
             middle = 0.5 * (phase.start_s + phase.end_s)
             axes.text(middle, 0.46, text, ha="center", va="center", fontsize=7, color=style.INK)
 

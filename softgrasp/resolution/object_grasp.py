@@ -3,17 +3,26 @@
 ``with_object_grasp`` replaces centre, orientation and rates of such a grasp by those for the object
 of the scene. In a scene with ``adapts_grasp`` it does so, too, where the grasp of the hand does not
 hold the object in a trial. The grasp of a scene with a stated position is kept.
+
+A choice takes seconds of search and trials. It is read where an earlier one had the same trial: an
+equal scene, equal files wherever they are, the same code and the same MuJoCo. The files are in
+``choices`` of the cache directory (``$SOFTGRASP_CACHE``); they can be deleted at any time.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 import warnings
 from collections.abc import Iterator
-from functools import lru_cache
+from contextlib import suppress
+from functools import cache, lru_cache
 from itertools import islice
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+import mujoco
 import numpy as np
 
 from softgrasp.description.actuation import Rates
@@ -23,12 +32,14 @@ from softgrasp.description.hand import GraspPreset, Hand
 from softgrasp.description.resolved import Origin, ResolvedScene
 from softgrasp.description.scene import GraspScene, Solver
 from softgrasp.description.task import PreshapePhase, SuccessCriterion
-from softgrasp.errors import BuildError, DescriptionError, SoftgraspWarning
+from softgrasp.errors import BuildError, DescriptionError, ResultError, SoftgraspWarning
 from softgrasp.evaluation.outcome import GraspStatus
 from softgrasp.evaluation.result import GraspResult
 from softgrasp.evaluation.result_builder import result_of
-from softgrasp.io.files import report_progress
+from softgrasp.io.convex_decomposition import cache_directory
+from softgrasp.io.files import report_progress, write_text
 from softgrasp.io.grasp_presets import corners, inside, link_surfaces, on_faces
+from softgrasp.io.load import input_hashes, list_described_files
 from softgrasp.io.mesh import load_mesh
 from softgrasp.io.mesh_repair import hull_of
 from softgrasp.mechanics.transforms import (
@@ -45,14 +56,13 @@ from softgrasp.model.object import object_mass
 from softgrasp.model.scene import build
 from softgrasp.model.shapes import convex_parts, mass_properties
 from softgrasp.model.timestep import resolve_timestep
-from softgrasp.resolution.choice_cache import keep_choice, read_choice
 from softgrasp.resolution.start import with_clear_start
 from softgrasp.sim.grasp_run import ClosureRun
 
 if TYPE_CHECKING:
     from softgrasp.grasp_synthesis.hand_model import ClosingHand
     from softgrasp.grasp_synthesis.object_field import ObjectField, Part
-    from softgrasp.grasp_synthesis.object_grasp import ObjectGrasp, ObjectSearch
+    from softgrasp.grasp_synthesis.object_grasp import ObjectSearch
 
 RAMP_TIME, HOLD_TIME = 0.1, 0.2
 """Duration of the gravity ramp and of the hold test of a trial [s]."""
@@ -319,7 +329,9 @@ def _presets(scene: GraspScene) -> Iterator[GraspPreset]:
         upright = to_world[2]
     for grasp in search.best(upright, rotation):
         rates = np.array(preset.rates.for_fingers(hand.actuator_counts), dtype=float)
-        yield _preset(preset, _rates(rates, search, grasp.arrivals), grasp, frame)
+        paced = preset.replace(rates=Rates(_rates(rates, search, grasp.arrivals)))
+        position = (frame @ [*grasp.position, 1.0])[:3]
+        yield _pose(paced, position, frame[:3, :3] @ grasp.rotation)
 
 
 def soft_presets(scene: GraspScene) -> Iterator[GraspPreset]:
@@ -399,22 +411,13 @@ def parts_of(shape: ObjectShape) -> list[Part]:
     return [(hull.vertices, hull.faces)]
 
 
-def _preset(
-    preset: GraspPreset, rates: list[float], grasp: ObjectGrasp, frame: Array
-) -> GraspPreset:
-    """Make a preset of a pose of the object; it is not computed again."""
-    position = (frame @ [*grasp.position, 1.0])[:3]
-    return _pose(preset.replace(rates=Rates(rates)), position, frame[:3, :3] @ grasp.rotation)
-
-
 def _pose(preset: GraspPreset, position: Array, rotation: Array) -> GraspPreset:
     """Return a grasp with another pose of the object in the hand, which is not computed again."""
-    euler = triple(np.round(euler_from_quaternions(_quaternion(rotation)), 6))
+    frame = np.eye(4)
+    frame[:3, :3] = rotation
+    euler = triple(np.round(euler_from_quaternions(quaternion_of(frame)), 6))
     return preset.replace(
-        center=triple(position.round(6)),
-        object_euler=euler,
-        upright_euler=euler,
-        per_object=False,
+        center=triple(position.round(6)), object_euler=euler, upright_euler=euler, per_object=False
     )
 
 
@@ -435,8 +438,51 @@ def _rates(rates: Array, search: ObjectSearch, arrivals: Array) -> list[float]:
     return [float(rate) for rate in scaled]
 
 
-def _quaternion(rotation: Array) -> Array:
-    """Compute the quaternion of a rotation, (4,)."""
-    frame = np.eye(4)
-    frame[:3, :3] = rotation
-    return np.array(quaternion_of(frame))
+PACKAGE = Path(__file__).resolve().parents[1]
+CODE = (
+    "description", "mechanics", "continuum", "quality", "grasp_synthesis", "io", "model", "sim",
+    "evaluation", "resolution",
+)  # fmt: skip
+"""Parts of the package whose code a choice depends on."""
+
+
+def read_choice(trial: GraspScene) -> dict[str, Any] | None:
+    """Return the kept choice for a trial as plain data; None where there is none."""
+    with suppress(OSError, ValueError):
+        kept = json.loads(_file(trial).read_text(encoding="utf-8"))
+        if isinstance(kept, dict) and kept.keys() >= {"grasp", "preset"}:
+            return kept
+    return None
+
+
+def keep_choice(trial: GraspScene, choice: dict[str, Any]) -> None:
+    """Keep a choice; without a directory that can be written it is made again next time."""
+    with suppress(OSError, ResultError):
+        write_text(_file(trial), json.dumps(choice))
+
+
+def _file(trial: GraspScene) -> Path:
+    files = input_hashes(list_described_files(trial))
+    text = json.dumps(_without_names(trial.model_dump(mode="json")), sort_keys=True)
+    parts = [_code(), mujoco.__version__, text, *files.values()]
+    digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()
+    return cache_directory() / "choices" / f"{digest[:32]}.json"
+
+
+def _without_names(value: Any) -> Any:
+    """Return plain data without the names and sources that a choice does not depend on."""
+    if isinstance(value, dict):
+        kept = {name: part for name, part in value.items() if name not in ("file", "source")}
+        return {name: _without_names(part) for name, part in kept.items()}
+    if isinstance(value, list):
+        return [_without_names(part) for part in value]
+    return value
+
+
+@cache
+def _code() -> str:
+    """Return the digest of the code that a choice depends on."""
+    digest = hashlib.sha256()
+    for file in sorted(file for part in CODE for file in (PACKAGE / part).rglob("*.py")):
+        digest.update(file.read_bytes())
+    return digest.hexdigest()

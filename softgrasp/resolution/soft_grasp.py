@@ -34,11 +34,16 @@ from softgrasp.mechanics.transforms import (
     triple,
 )
 from softgrasp.model.arm import finger_base, toward_grasp
-from softgrasp.model.placement import on_its_table
+from softgrasp.model.object import on_its_table
 from softgrasp.model.scene import assemble
 from softgrasp.model.timestep import resolve_timestep
-from softgrasp.resolution.choice_cache import keep_choice, read_choice
-from softgrasp.resolution.object_grasp import parts_of, run_trial, soft_presets
+from softgrasp.resolution.object_grasp import (
+    keep_choice,
+    parts_of,
+    read_choice,
+    run_trial,
+    soft_presets,
+)
 
 PRESSURES = 8
 """Number of pressures, the limit of the fingers and lower ones, each 1/√2 of the next."""

@@ -22,7 +22,7 @@ from softgrasp.model import names
 from softgrasp.model.arm import toward_grasp
 from softgrasp.model.clearance import Overlap, clearing_pairs, refuse_hand_overlap
 from softgrasp.model.contact_pairs import penetration
-from softgrasp.model.placement import object_pose, on_its_table
+from softgrasp.model.object import object_pose, on_its_table
 from softgrasp.model.scene import Assembled, assemble
 from softgrasp.model.timestep import resolve_timestep
 
@@ -111,7 +111,9 @@ def _clear_position(assembled: Assembled, scene: GraspScene, overlap: Overlap) -
 
 def _shortest_displacement(assembled: Assembled) -> Array | None:
     """Search for the shortest displacement away from the palm; None above the maximum."""
-    away, scene = _away_from_palm(assembled.scene), assembled.scene
+    scene = assembled.scene
+    rotation = transform(quaternion=scene.hand_pose.quaternion)[:3, :3]
+    away = rotation @ toward_grasp(scene.hand, scene.preset.center)
     model, data = copy.copy(assembled.model), copy.copy(assembled.data)
     if assembled.overlap is None:
         data.qpos[:] = assembled.home
@@ -137,9 +139,3 @@ def _object_positions(model: mujoco.MjModel, data: mujoco.MjData) -> list[Array]
         first = int(model.jnt_qposadr[joint])
         return [*positions, np.asarray(data.qpos[first : first + 3])]
     return [*positions, np.asarray(model.body_pos[body.id])]
-
-
-def _away_from_palm(scene: GraspScene) -> Array:
-    """Compute the unit vector from the middle of the finger bases to the grasp centre, world."""
-    rotation = transform(quaternion=scene.hand_pose.quaternion)[:3, :3]
-    return np.asarray(rotation @ toward_grasp(scene.hand, scene.preset.center))

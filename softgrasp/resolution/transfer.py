@@ -20,11 +20,7 @@ from softgrasp.description.hand import Hand
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import BuildError, DescriptionError
 from softgrasp.evaluation.result import GraspResult
-from softgrasp.mechanics.hand_kinematics import (
-    end_fingers,
-    frames_at,
-    pose_of,
-)
+from softgrasp.mechanics.hand_kinematics import end_fingers, frames_at, pose_of
 from softgrasp.mechanics.inverse_kinematics import gaps_by_differences, minimise_squares
 from softgrasp.mechanics.transforms import Array, align, euler_from_quaternions, move_frames
 from softgrasp.model.scene import build
@@ -166,8 +162,7 @@ class _TransferSearch:
         self._center = result.object_position[-1]
         self._fingers = end_fingers(hand)
         self.names = [finger.name for finger in self._fingers]
-        radii = [finger.phalanges[-1].radius for finger in self._fingers]
-        self._radii = np.array(radii)
+        self._radii = np.array([finger.phalanges[-1].radius for finger in self._fingers])
         low, high = np.array([actuator.limits for actuator in hand.actuators]).T
         free = np.full(6, np.inf)
         self._limits = np.concatenate([-free, low]), np.concatenate([free, high])
@@ -175,16 +170,12 @@ class _TransferSearch:
         start = np.array(preset.start or [item.start for item in hand.actuators], dtype=float)
         rates = np.array(preset.rates.for_fingers(hand.actuator_counts))
         self._opened = np.where(rates > 0, low, np.where(rates < 0, high, start))
-        self._postures = self._along(start, rates, low, high)
-
-    @staticmethod
-    def _along(start: Array, rates: Array, low: Array, high: Array) -> Array:
-        """Return postures along the closing motion of the hand's grasp, (POSTURES, nd)."""
         with np.errstate(divide="ignore", invalid="ignore"):
             times = np.where(rates > 0, (high - start) / rates, (low - start) / rates)
         longest = float(np.nanmax(np.where(rates != 0.0, times, 0.0)))
-        times = np.linspace(0.0, 0.7 * longest, POSTURES)
-        return np.clip(start + times[:, None] * rates, low, high)
+        along = np.linspace(0.0, 0.7 * longest, POSTURES)[:, None] * rates
+        self._postures = np.clip(start + along, low, high)
+        """Along the closing motion of the hand's grasp, (POSTURES, nd)."""
 
     def candidates(self) -> list[Candidate]:
         """Return postures at the contacts, the nearest one first."""
@@ -238,12 +229,7 @@ class _TransferSearch:
         return dict(zip(mine, lengths.tolist(), strict=True))
 
     def _gaps(
-        self,
-        frame: Array,
-        chosen: tuple[int, ...],
-        rest: Array,
-        values: Array,
-        away: float = 0.0,
+        self, frame: Array, chosen: tuple[int, ...], rest: Array, values: Array, away: float = 0.0
     ) -> Array:
         """Return differences of tips, object and joints from their goals, (n, m)."""
         tips = self._differences(values, frame, chosen, away).reshape(len(values), -1)

@@ -6,8 +6,7 @@ from softgrasp._lazy import lazy_names
 
 NAMES = {
     "sim.contacts": ("contact_points", "ContactPoint", "ContactReader", "OtherPoint"),
-    "sim.control_state": ("Recording",),
-    "sim.engine": ("caught_warnings", "has_diverged"),
+    "sim.control_state": ("caught_warnings", "has_diverged", "Recording"),
     "sim.load_balance": ("borne_by_hand", "LoadRecord", "NO_LOAD"),
     "sim.motion_plan": ("PhaseRows",),
     "sim.run_record": (

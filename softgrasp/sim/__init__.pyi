@@ -3,8 +3,8 @@ from softgrasp.sim.contacts import ContactReader as ContactReader
 from softgrasp.sim.contacts import OtherPoint as OtherPoint
 from softgrasp.sim.contacts import contact_points as contact_points
 from softgrasp.sim.control_state import Recording as Recording
-from softgrasp.sim.engine import caught_warnings as caught_warnings
-from softgrasp.sim.engine import has_diverged as has_diverged
+from softgrasp.sim.control_state import caught_warnings as caught_warnings
+from softgrasp.sim.control_state import has_diverged as has_diverged
 from softgrasp.sim.load_balance import LoadRecord as LoadRecord
 from softgrasp.sim.load_balance import NO_LOAD as NO_LOAD
 from softgrasp.sim.load_balance import borne_by_hand as borne_by_hand

@@ -44,8 +44,10 @@ class Approach:
             hand, other = (int(model.geom_bodyid[geom]) for geom in pair)
             if hand in indices and is_object(model.body(other).name):
                 self._pairs.append((*pair, indices[hand]))
-        joints = [-1 if a < 0 else _joint_at(model, a) for a in layout.joint_of_actuator.tolist()]
-        self._dofs = [-1 if joint < 0 else int(model.jnt_dofadr[joint]) for joint in joints]
+        self._dofs = [
+            -1 if address < 0 else int(model.jnt_dofadr[model.jnt_qposadr == address][0])
+            for address in layout.joint_of_actuator.tolist()
+        ]
 
     def factors(self, data: mujoco.MjData, targets: Array) -> Array:
         """Compute the factors on the rates of the actuators in a state, (nd,).
@@ -96,8 +98,3 @@ class Approach:
         along = normal / length @ jacobian
         dofs = [(self._dofs[d], rate) for d, rate in rates.items() if self._dofs[d] >= 0]
         return max(sum(rate * float(along[dof]) for dof, rate in dofs), 0.0)
-
-
-def _joint_at(model: mujoco.MjModel, address: int) -> int:
-    """Return the joint with an address in ``qpos``."""
-    return int(np.flatnonzero(model.jnt_qposadr == address)[0])

@@ -170,24 +170,14 @@ class BlockRollout:
         )
 
     def _ahead(self, after: Array, control: Array) -> Array:
-        """Return the forces after each sample, which the step after it computes, (n, nb) [N].
-
-        Args:
-            after: Those of all samples but the last, (n - 1, nb) [N].
-            control: Targets that are commanded after the last sample, (nd,).
-        """
+        """Return the forces after each sample, which the step after it computes, (n, nb) [N]."""
         if not self._refinement.active:
             return after[:0]
         last = self._refinement.ahead(self._data, control)[None]
         return np.concatenate([after, last]) if len(after) else last
 
     def _first_change(self, forces: Array, state: ClosureState) -> int | None:
-        """Debounce the samples of a block up to the first change; None without one.
-
-        Args:
-            forces: Normal forces of the bodies, (n, nb) [N].
-            state: Its contacts are updated.
-        """
+        """Debounce the forces (n, nb) [N] of samples up to the first change; None without one."""
         threshold, samples = self._layout.threshold, self._layout.samples
         if not len(forces) or _is_settled(forces, state.contact, threshold, samples):
             return None

@@ -147,13 +147,11 @@ class ContactReader:
             pressing, across, along, *_ = force.tolist()
             if (
                 object_geom < 0
-            ):  # it moves as no body does: the rows of the constraint have the speed
+            ):  # no body moves as it does: the rows of the constraint have the speed
                 slip = self._row_speed(data, contact)
             else:
-                slip = _minus(
-                    self._velocity(object_geom, point, twists, centres),
-                    self._velocity(hand, point, twists, centres),
-                )
+                ends = (self._velocity(g, point, twists, centres) for g in (object_geom, hand))
+                slip = _minus(*ends)
             points.append(
                 ContactPoint(
                     body=body,
@@ -241,9 +239,7 @@ class ContactReader:
         sums: dict[str, Array] = {}
         force = np.zeros(6)
         for contact in self._all(data):
-            pair = [
-                self._bodies[self._body_of_geom[item]] for item in (contact.first, contact.second)
-            ]
+            pair = [self._bodies[self._body_of_geom[item]] for item in contact[1:3]]
             if body not in pair:
                 continue
             mujoco.mj_contactForce(self._model, data, contact.number, force)
@@ -377,14 +373,7 @@ class GraspContacts(NamedTuple):
             pressing: Whether each body of the hand that can touch has a normal force, (nb,).
         """
         kept = pressing[self.body]
-        return GraspContacts(
-            points=self.points[kept],
-            normals=self.normals[kept],
-            friction=self.friction[kept],
-            torsion=self.torsion[kept],
-            body=self.body[kept],
-            numbers=self.numbers[kept],
-        )
+        return GraspContacts._make(column[kept] for column in self)
 
 
 NOTHING = GraspContacts(_NO_ROWS, _NO_ROWS, _NO_NUMBERS, _NO_NUMBERS, _NO_INDICES, _NO_INDICES)

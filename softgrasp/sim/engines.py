@@ -16,7 +16,7 @@ from softgrasp.errors import BackendUnavailable, did_you_mean
 from softgrasp.extensions import ENGINES
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model.scene import CompiledScene
-from softgrasp.sim.engine import Workspace
+from softgrasp.sim.control_state import Workspace
 from softgrasp.sim.grasp_run import ClosureRun, Progress
 from softgrasp.sim.run_record import FinishedRun
 

@@ -20,32 +20,28 @@ import numpy as np
 from softgrasp.description.arm import HandCarrier
 from softgrasp.description.object import Lift
 from softgrasp.description.scene import GraspScene
-from softgrasp.description.task import (
-    ClosePhase,
-    MovePhase,
-    Phase,
-    ReleasePhase,
-    SuccessCriterion,
-)
+from softgrasp.description.task import ClosePhase, MovePhase, Phase, ReleasePhase, SuccessCriterion
 from softgrasp.extensions import CARRIERS
 from softgrasp.io.files import delayed_interrupt
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model.closing_check import closing_obstacle
-from softgrasp.model.placement import REMOVED, find_removed_bodies
+from softgrasp.model.object import REMOVED, find_removed_bodies
 from softgrasp.model.scene import CompiledScene, start_targets
 from softgrasp.sim.contacts import ContactPoint, ContactReader, OtherPoint, contact_points
-from softgrasp.sim.control_state import ClosureState, Peaks, Recording, closure_layout
-from softgrasp.sim.engine import Workspace, caught_warnings, has_diverged
+from softgrasp.sim.control_state import (
+    ClosureState,
+    Peaks,
+    Recording,
+    Workspace,
+    caught_warnings,
+    closure_layout,
+    has_diverged,
+)
 from softgrasp.sim.friction import SlipFriction
 from softgrasp.sim.hold_test import DisturbanceTests, gravity_steps
 from softgrasp.sim.laws import GRIP_INTERVAL
 from softgrasp.sim.load_balance import WINDOW, LoadRecord, LoadSampler
-from softgrasp.sim.motion_plan import (
-    MountTrajectory,
-    PhaseRows,
-    finger_path,
-    lift_path,
-)
+from softgrasp.sim.motion_plan import MountTrajectory, PhaseRows, finger_path, lift_path
 from softgrasp.sim.run_record import ContactEvent, EngineRecord, EventLog, PullRecord, PushRecord
 from softgrasp.sim.sensors import Sensing
 from softgrasp.sim.step_refinement import StepRefinement

@@ -201,11 +201,7 @@ class LossDetector:
     """Detects that the object has left the limits of a hold test."""
 
     def __init__(
-        self,
-        criterion: SuccessCriterion,
-        model: mujoco.MjModel,
-        data: mujoco.MjData,
-        palm: int,
+        self, criterion: SuccessCriterion, model: mujoco.MjModel, data: mujoco.MjData, palm: int
     ) -> None:
         """Record the pose of the object in the palm.
 
@@ -224,10 +220,8 @@ class LossDetector:
         """Whether the object is beyond a limit."""
         position, rotation = _in_palm(self._model, data, self._palm)
         drop = float(np.linalg.norm(position - self._start_position))
-        return (
-            drop > self._limits[0]
-            or float(rotation_angles(rotation, self._start_rotation)) > self._limits[1]
-        )
+        angle = float(rotation_angles(rotation, self._start_rotation))
+        return drop > self._limits[0] or angle > self._limits[1]
 
 
 def push_steps(criterion: SuccessCriterion, period: float) -> Iterator[tuple[int, float]]:

@@ -125,7 +125,11 @@ class LoadSampler:
         self._bodies = node_bodies(model) or [model.body(names.OBJECT).id]
         self._mass = object_mass(model)
         self._slides = moving_axes(model)
-        self._wrist = _sliding_servos(model, names.carrier_actuators(scene))
+        indices = [int(model.actuator(name).id) for name in names.carrier_actuators(scene)]
+        slide = int(mujoco.mjtJoint.mjJNT_SLIDE)
+        self._wrist = [
+            i for i in indices if int(model.jnt_type[model.actuator_trnid[i, 0]]) == slide
+        ]
         self._period = scene.control_period
         self._totals: dict[str, Array] = {}
         self._load, self._servo, self._samples = np.zeros(3), np.zeros(len(self._wrist)), 0
@@ -253,13 +257,6 @@ def _constrain(scene: GraspScene) -> Array:
     """Return the projection onto the directions in which the mount holds the object, (3, 3)."""
     held = {"free": (0.0, 0.0, 0.0), "planar": (0.0, 1.0, 0.0), "fixed": (1.0, 1.0, 1.0)}
     return np.diag(held[scene.object_mount])
-
-
-def _sliding_servos(model: mujoco.MjModel, carriers: list[str]) -> list[int]:
-    """Return the actuators of the sliding joints among those that carry the hand."""
-    indices = [int(model.actuator(name).id) for name in carriers]
-    slide = int(mujoco.mjtJoint.mjJNT_SLIDE)
-    return [i for i in indices if int(model.jnt_type[model.actuator_trnid[i, 0]]) == slide]
 
 
 def percent(fraction: float) -> str:

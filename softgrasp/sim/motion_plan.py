@@ -111,11 +111,9 @@ class MountTrajectory:
                 up = np.array([0.0, 0.0, phase.height])
                 return move(self._pose, fractions * up, still, np.zeros(3))
             case MovePhase():
-                displacement, rotation = (
-                    np.array(phase.displacement),
-                    np.array(phase.rotation_vector),
-                )
-                return move(self._pose, fractions * displacement, fractions * rotation, phase.about)
+                displacement = fractions * np.array(phase.displacement)
+                rotation = fractions * np.array(phase.rotation_vector)
+                return move(self._pose, displacement, rotation, phase.about)
             case ShakePhase():
                 return self._shaken(phase, samples)
             case _:

@@ -26,7 +26,7 @@ from softgrasp.description.sensor import (
     TactileSensor,
 )
 from softgrasp.errors import BuildError, SoftgraspWarning
-from softgrasp.mechanics.taxels import TaxelGrid, distribute, taxel_grid
+from softgrasp.mechanics.geometry import TaxelGrid, distribute, taxel_grid
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model import names
 from softgrasp.model.scene import CompiledScene
@@ -140,18 +140,14 @@ def _touch_sums(built: CompiledScene) -> Array:
     """Make the matrix that sums what others press on the taxels of each body, (nb, ns)."""
     sensors, hand = built.scene.sensors, built.scene.hand
     skins = [sensor for sensor in sensors if isinstance(sensor, TactileSensor)]
-    rows = [
-        [
-            *(
-                float(isinstance(sensor, TactileSensor) and sensor.body == body)
-                for sensor in sensors
-                for _ in channels_of(sensor, hand)
-            ),
-            *(-float(skin.body == body) for skin in skins),
-        ]
-        for body in built.bodies
+    owners = [
+        sensor.body if isinstance(sensor, TactileSensor) else ""
+        for sensor in sensors
+        for _ in channels_of(sensor, hand)
     ]
-    return np.array(rows)
+    signs = [1.0] * len(owners) + [-1.0] * len(skins)
+    taxels = np.array([*owners, *(skin.body for skin in skins)])
+    return np.array([np.where(taxels == body, signs, 0.0) for body in built.bodies])
 
 
 def _warn_of_bodies_without_skin(built: CompiledScene) -> None:
@@ -166,21 +162,6 @@ def _warn_of_bodies_without_skin(built: CompiledScene) -> None:
             SoftgraspWarning,
             stacklevel=2,
         )
-
-
-class Sensed(Protocol):
-    """Interface of a run that may have sensors."""
-
-    sensing: Sensing | None
-
-    @property
-    def recording(self) -> Any:
-        """Recorded rows."""
-
-
-def sense(run: Sensed) -> dict[str, Any]:
-    """Return the sensors' arrays of a finished run; empty without sensors."""
-    return {} if run.sensing is None else run.sensing.recorded(run.recording.rows)
 
 
 class Truth(Protocol):

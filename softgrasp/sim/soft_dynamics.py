@@ -40,7 +40,7 @@ from softgrasp.model.compile import compiled
 from softgrasp.model.names import finger_joint_names
 from softgrasp.model.shapes import set_inertia
 from softgrasp.model.soft_finger import TIP, finger_model, finger_spec
-from softgrasp.sim.engine import caught_warnings
+from softgrasp.sim.control_state import caught_warnings
 from softgrasp.sim.engines import ReleaseEngine, engine_named
 from softgrasp.sim.run_record import EngineRecord
 from softgrasp.sim.soft_statics import damp_finger, solve_loaded_shape
@@ -113,7 +113,8 @@ def small_motion(finger: SoftFinger, stiffness: Array | None = None) -> SmallMot
         finger: A planar finger.
         stiffness: Spring stiffness, (n,) [N·m/rad]; that of the finger by default.
     """
-    springs = joint_stiffnesses(finger) if stiffness is None else stiffness
+    described = [joint.stiffness for joint in finger.joints]
+    springs = np.array(described) if stiffness is None else stiffness
     chain, model = PlanarChain.of(finger), finger_model(finger)
     shape = rest(springs, chain.weight, np.zeros(1))
     data = mujoco.MjData(model)
@@ -122,11 +123,6 @@ def small_motion(finger: SoftFinger, stiffness: Array | None = None) -> SmallMot
     inertia = np.zeros((model.nv, model.nv))
     mujoco.mj_fullM(model, data, inertia)
     return SmallMotion(inertia, shape.slopes)
-
-
-def joint_stiffnesses(finger: SoftFinger) -> Array:
-    """Return the spring stiffness of a finger, (n,) [N·m/rad]."""
-    return np.array([joint.stiffness for joint in finger.joints])
 
 
 def linear_mode(finger: SoftFinger, timestep: float = 0.0) -> LinearMode:
@@ -315,7 +311,13 @@ def free_motion(
         SimulationError: The motion diverges.
     """
     if backend == MUJOCO:
-        angles, engine = _in_mujoco(finger, start, timestep, sample_period, samples)
+        every = round(sample_period / timestep)
+        duration = (samples - 1) * every * timestep
+        motion = move_finger(
+            finger, duration, start_angles=start, timestep=timestep, integrator=INTEGRATOR
+        )
+        angles = motion.joint_angles[::every]
+        engine = EngineRecord(MUJOCO, mujoco.__version__, INTEGRATOR, timestep)
     else:
         angles, engine = _simulate(finger, start, backend, timestep, sample_period, samples)
     time = np.arange(samples, dtype=float) * sample_period
@@ -341,32 +343,16 @@ def rest_shape(finger: SoftFinger, rate: float, backend: str, *, timestep: float
         BackendUnavailable: The engine is unknown or not installed.
         SimulationError: The motion diverges.
     """
-    damped = tuple(
-        joint.replace(damping=2.0 * joint.stiffness / rate) for joint in finger.joints
-    )  # fmt: skip
+    damped = [joint.replace(damping=2.0 * joint.stiffness / rate) for joint in finger.joints]
     samples = max(round(DECAYS / (rate * timestep)), 2)
     return free_motion(
-        finger.replace(joints=damped),
+        finger.replace(joints=tuple(damped)),
         np.zeros(len(damped)),
         backend,
         timestep=timestep,
         sample_period=timestep,
         samples=samples,
     )
-
-
-def _in_mujoco(
-    finger: SoftFinger, start: Array, timestep: float, sample_period: float, samples: int
-) -> tuple[Array, EngineRecord]:
-    import mujoco
-
-    every = round(sample_period / timestep)
-    duration = (samples - 1) * every * timestep
-    motion = move_finger(
-        finger, duration, start_angles=start, timestep=timestep, integrator=INTEGRATOR
-    )
-    engine = EngineRecord(MUJOCO, mujoco.__version__, INTEGRATOR, timestep)
-    return motion.joint_angles[::every], engine
 
 
 def _simulate(
@@ -494,21 +480,16 @@ def _record(model: mujoco.MjModel, start: ArrayLike, controls: Array) -> Array:
         data.qpos[:] = start
     except ValueError:
         raise DescriptionError(
-            f"expected one angle or {model.nq}, found shape {np.shape(start)}",
-            field="start_angles",
+            f"expected one angle or {model.nq}, found shape {np.shape(start)}", field="start_angles"
         ) from None
     log = np.empty((len(controls) + 1, model.nq))
     log[0] = data.qpos
     with caught_warnings():
-        _record_rolled(model, data, controls, log[1:])
+        first = np.zeros(mujoco.mj_stateSize(model, _STATE))
+        mujoco.mj_getState(model, data, first, _STATE)
+        states, _ = rollout.rollout(model, data, first[None], controls[None])
+        log[1:] = states[0, :, 1 : 1 + model.nq]  # the time comes first
     return log
-
-
-def _record_rolled(model: mujoco.MjModel, data: mujoco.MjData, controls: Array, log: Array) -> None:
-    first = np.zeros(mujoco.mj_stateSize(model, _STATE))
-    mujoco.mj_getState(model, data, first, _STATE)
-    states, _ = rollout.rollout(model, data, first[None], controls[None])
-    log[:] = states[0, :, 1 : 1 + model.nq]  # the time comes first
 
 
 def _refuse_diverged(

@@ -202,11 +202,8 @@ class _Loads:
         tension: float,
         joint_moments: ArrayLike,
     ) -> _Loads:
-        vectors = {
-            name: np.asarray(value, dtype=float)
-            for name, value in {"tip_force": tip_force, "tip_moment": tip_moment}.items()
-        }
-        for name, vector in vectors.items():
+        force, moment = (np.asarray(vector, dtype=float) for vector in (tip_force, tip_moment))
+        for name, vector in (("tip_force", force), ("tip_moment", moment)):
             if vector.shape != (3,) or not np.isfinite(vector).all():
                 raise DescriptionError(f"expected three finite numbers, found {vector}", field=name)
         if not (np.isfinite(tip_mass) and tip_mass >= 0.0):
@@ -214,8 +211,7 @@ class _Loads:
                 f"expected a number at least 0, found {tip_mass}", field="tip_mass"
             )
         down = np.array(STANDARD_GRAVITY) if gravity else np.zeros(3)
-        force = vectors["tip_force"] + tip_mass * down
-        return cls(force, vectors["tip_moment"], down, pressure, tension, joint_moments)
+        return cls(force + tip_mass * down, moment, down, pressure, tension, joint_moments)
 
     def halved(self) -> _Loads:
         """Repeat motor moments for the halves of joints, each of which is twice as stiff."""
@@ -548,11 +544,7 @@ def loaded_finger(finger: SoftFinger, mass: float) -> SoftFinger:
     """
     last = finger.links[-1]
     together = last.mass + mass
-    x, y, z = (
-        (last.mass * balance_coordinate + mass * tip) / together
-        for balance_coordinate, tip in zip(last.balance, finger.tip, strict=True)
-    )
-    heavier = SoftLink(
-        center=last.center, mass=together, size=last.size, mass_center=(x, y, z)
-    )  # fmt: skip
+    centers = zip(last.balance, finger.tip, strict=True)
+    x, y, z = ((last.mass * link + mass * tip) / together for link, tip in centers)
+    heavier = SoftLink(center=last.center, mass=together, size=last.size, mass_center=(x, y, z))
     return finger.replace(links=(*finger.links[:-1], heavier))

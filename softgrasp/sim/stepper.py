@@ -91,12 +91,7 @@ class Stepper(ABC):
     as contact does not change the targets are known in advance, so the loop itself is short.
     """
 
-    def __init__(
-        self,
-        layout: ClosureLayout,
-        state: ClosureState,
-        recording: Recording,
-    ) -> None:
+    def __init__(self, layout: ClosureLayout, state: ClosureState, recording: Recording) -> None:
         """Start from a state.
 
         Args:
@@ -197,9 +192,7 @@ class Stepper(ABC):
             self._limit_forces(self._layout.stop_force)
             return
         limited = [not free for free in self._free]
-        if not any(limited):
-            return
-        if self._limit(limited, self.recording.qpos[self.recording.rows - 1]):
+        if any(limited) and self._limit(limited, self.recording.qpos[self.recording.rows - 1]):
             self._replan()
 
     def _limit_forces(self, limit: float) -> None:
@@ -259,8 +252,7 @@ class Stepper(ABC):
         """Limit the leads of some servos at joint positions; True if any target changed."""
         if not self.grips:
             return False
-        layout, state = self._layout, self._state
-        targets = state.targets.tolist()
+        layout, state, targets = self._layout, self._state, self._state.targets.tolist()
         positions = qpos[layout.joint_of_actuator].tolist()
         following = grip_targets(
             targets, positions, limited, layout.stops, layout.leads, state.in_contact
@@ -270,8 +262,7 @@ class Stepper(ABC):
 
     def _sampled_positions(self) -> Array:
         """Return ``qpos`` of the sample at which ``run_chunk`` stopped."""
-        positions: Array = self.recording.qpos[self.recording.rows]
-        return positions
+        return np.asarray(self.recording.qpos[self.recording.rows])
 
     @abstractmethod
     def _command(self, targets: Array) -> None:
@@ -318,11 +309,7 @@ class Stepper(ABC):
         return free, pressing
 
     def _backtrack(self) -> bool:
-        """Move targets of actuators at first contact back to near their joints (backtracking).
-
-        Returns:
-            Whether there were any.
-        """
+        """Move targets at first contact back to near their joints; True if there were any."""
         layout, state = self._layout, self._state
         if layout.stop_force is None or self._frozen:
             return False
@@ -343,13 +330,7 @@ class Stepper(ABC):
         return max(max(moving, 0) + idle, 1)
 
     def _record(self, targets: Array, in_contact: list[int], sent: Array) -> None:
-        """Record finished samples, except positions and forces, which are recorded already.
-
-        Args:
-            targets: Targets of these samples, (n, nd).
-            in_contact: Established contacts during them, (nb,).
-            sent: What the engine got: targets, and pressures that lag behind them, (n, nd).
-        """
+        """Record finished samples, (n, nd) each; positions and forces are recorded already."""
         recording, state, count = self.recording, self._state, len(targets)
         if count == 0:
             return
@@ -538,13 +519,7 @@ class MujocoStepper(Stepper):
         return len(plan)
 
     def _step_refined(self, row: int, after: Array, moves: Array | None) -> None:
-        """Step one sample, with short steps where a force begins or ends in it.
-
-        Args:
-            row: Row of the sample.
-            after: Targets that are commanded after it, (nd,).
-            moves: Targets at its begin and end, (2, nd), where single steps need them.
-        """
+        """Step one sample, with short steps where a force begins or ends in it."""
         refinement = self.refinement
         if self._layout.stiffening is not None:
             self._layout.stiffening.apply(self._model, self._data.ctrl)
@@ -630,8 +605,7 @@ class MujocoStepper(Stepper):
         self._data.ctrl[:] = targets
         controls = np.stack([self._previous, targets]) if self._by_substeps else None
         self._step_refined(0, targets, controls)
-        sensors: Array = self._sensors
-        return sensors
+        return np.asarray(self._sensors)
 
     def _planned_controls(self, plan: Array) -> Array:
         """Return the targets before, at and after all samples of a plan, (n + 2, nd)."""
@@ -639,16 +613,7 @@ class MujocoStepper(Stepper):
         return np.vstack([self._previous, start, plan[:-1]])
 
     def _step_by_substeps(self, controls: Array) -> Array:
-        """Step one sample in single steps, where joints are prescribed or friction switches.
-
-        Prescribed joints move on a line between two targets.
-
-        Args:
-            controls: The targets, (2, nd).
-
-        Returns:
-            Largest normal force of each body, (nb,) [N].
-        """
+        """Step one sample in single steps; prescribed joints move on a line between (2, nd)."""
         model, data, friction = self._model, self._data, self._friction
         substeps, prescribed = self.refinement.substeps, self._layout.prescribed
         joints, dofs = self._qpos_of_joints, self._dofs_of_joints
@@ -707,8 +672,7 @@ class MujocoStepper(Stepper):
         return latched or any(changes)
 
     def _sampled_positions(self) -> Array:
-        positions: Array = self._data.qpos
-        return positions
+        return np.asarray(self._data.qpos)
 
     def _command(self, targets: Array) -> None:
         self._data.ctrl[:] = targets
@@ -750,10 +714,7 @@ class TargetBacktracking:
     """
 
     def __init__(
-        self,
-        model: mujoco.MjModel,
-        layout: ClosureLayout,
-        contacts: ContactReader | None = None,
+        self, model: mujoco.MjModel, layout: ClosureLayout, contacts: ContactReader | None = None
     ) -> None:
         """Look up constant addresses.
 

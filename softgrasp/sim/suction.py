@@ -12,8 +12,8 @@ from typing import Literal, NamedTuple
 import mujoco
 import numpy as np
 
-from softgrasp.description.adhesion import LIP_POINTS, SuctionCup, adhesion_actuator
 from softgrasp.description.base import Description
+from softgrasp.description.contact import LIP_POINTS, SuctionCup, adhesion_actuator
 from softgrasp.mechanics.suction import LipLoad, LoadLimit, is_blocked, lip_points, lip_strain
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model.scene import CompiledScene
@@ -93,10 +93,8 @@ class Cup:
 
     def pressure(self, data: mujoco.MjData) -> float:
         """Return the difference of pressure [Pa]."""
-        state, index = (
-            (data.act, self._activation) if self._activation >= 0 else (data.ctrl, self.actuator)
-        )
-        return float(state[index])
+        index = self._activation
+        return float(data.act[index] if index >= 0 else data.ctrl[self.actuator])
 
     def update(self, data: mujoco.MjData, time: float) -> SuctionEvent | None:
         """Seal or break the cup by the state of the last step; return the change.
@@ -139,11 +137,7 @@ class Cup:
         return cause if used >= USED_UP else "leak"
 
     def _event(
-        self,
-        time: float,
-        kind: Literal["sealed", "broken away"],
-        data: mujoco.MjData,
-        cause: Cause,
+        self, time: float, kind: Literal["sealed", "broken away"], data: mujoco.MjData, cause: Cause
     ) -> SuctionEvent:
         return SuctionEvent(
             time_s=time,

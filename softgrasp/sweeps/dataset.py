@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from softgrasp.description.sweep import SweepPlan
 from softgrasp.errors import missing_library
 from softgrasp.evaluation.result import GraspResult
-from softgrasp.exports.episodes import FPS, sample, task_of
+from softgrasp.exports.episodes import FPS, sample, task_of, write_lerobot, write_minari
 from softgrasp.exports.grasps import (
     closure_end,
     contacts_in_object,
@@ -30,8 +30,6 @@ from softgrasp.exports.grasps import (
     merge_grasps,
     save_grasps,
 )
-from softgrasp.exports.lerobot import write_lerobot
-from softgrasp.exports.minari import write_minari
 from softgrasp.io.files import write_bytes
 from softgrasp.io.input_limits import read_arrays
 from softgrasp.mechanics.transforms import quaternion_of
@@ -103,16 +101,13 @@ class ExtraOutputs(NamedTuple):
                 for key, array in result.trajectory().items()
             }
             write_bytes(self.directory / TRAJECTORIES / name, _npz(arrays))
-        if self.dataset == "grasps":
-            for of_hand in _by_hand(results):
+        for of_hand in _by_hand(results):
+            path = self.directory / DATASET / f"rows-{min(of_hand):07d}-{max(of_hand):07d}"
+            if self.dataset == "grasps":
                 grasps = grasp_set({f"row-{row}": result for row, result in of_hand.items()})
-                path = self.directory / DATASET / f"rows-{min(of_hand):07d}-{max(of_hand):07d}.json"
-                save_grasps(grasps, path)
-        if self.dataset == "arrays":
-            for arrays in grasps_of(results):
-                first, last = int(arrays["row"].min()), int(arrays["row"].max())
-                path = self.directory / DATASET / f"rows-{first:07d}-{last:07d}.npz"
-                write_bytes(path, _npz(arrays))
+                save_grasps(grasps, path.with_suffix(".json"))
+            elif self.dataset == "arrays":
+                write_bytes(path.with_suffix(".npz"), _npz(arrays_of(of_hand)))
 
 
 def _npz(arrays: Mapping[str, NDArray[Any]]) -> bytes:
@@ -197,11 +192,6 @@ def write_dataset(
     return [write(episodes, directory / DATASET / kind)]
 
 
-def grasps_of(results: Mapping[int, GraspResult]) -> Iterator[dict[str, NDArray[Any]]]:
-    """Yield the arrays (``ARRAYS``) of the grasps of each hand type."""
-    yield from (_hand_arrays(results_of_hand) for results_of_hand in _by_hand(results))
-
-
 def _by_hand(results: Mapping[int, GraspResult]) -> list[dict[int, GraspResult]]:
     hands: dict[tuple[str, ...], dict[int, GraspResult]] = {}
     for row, result in results.items():
@@ -210,7 +200,8 @@ def _by_hand(results: Mapping[int, GraspResult]) -> list[dict[int, GraspResult]]
     return list(hands.values())
 
 
-def _hand_arrays(results: Mapping[int, GraspResult]) -> dict[str, NDArray[Any]]:
+def arrays_of(results: Mapping[int, GraspResult]) -> dict[str, NDArray[Any]]:
+    """Return the arrays (``ARRAYS``) of some grasps of one hand, by their rows."""
     grasps = [_grasp(result) for result in results.values()]
     arrays = {key: np.array([grasp[key] for grasp in grasps]) for key in grasps[0]}
     contacts = [

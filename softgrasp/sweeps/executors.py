@@ -42,12 +42,7 @@ from softgrasp.pipeline import SceneRunner, SimulatedScene, simulate
 from softgrasp.sim.grasp_run import max_rows
 from softgrasp.sweeps.dataset import ExtraOutputs
 from softgrasp.sweeps.families import PlanFamilies
-from softgrasp.sweeps.parameters import (
-    inputs_of,
-    scene_of,
-    scene_of_row,
-    start_noise,
-)
+from softgrasp.sweeps.parameters import inputs_of, scene_of, scene_of_row, start_noise
 from softgrasp.sweeps.table import Row, make_failed_row, row_of
 
 Chunk = tuple[int, ...]
@@ -200,8 +195,8 @@ class LocalPool:
         Raises:
             SimulationError: No worker can start.
         """
-        if _is_starting():
-            raise SystemExit(UNGUARDED)  # the first process reports why
+        if getattr(multiprocessing.current_process(), "_inheriting", False):
+            raise SystemExit(UNGUARDED)  # still imports the main script; the first process says why
         waiting = list(chunks)
         while waiting:
             lost: list[Chunk] = []
@@ -230,15 +225,14 @@ class LocalPool:
     def _run_pool(
         self, waiting: list[Chunk], lost: list[Chunk], workers: int
     ) -> Iterator[list[Row]]:
-        """Yield rows from one pool until all are finished or a worker dies; leave the pool open.
-
-        Args:
-            waiting: Chunks to compute; those that were submitted are removed.
-            lost: Filled with the chunks that were submitted and not finished.
-            workers: Number of processes.
-        """
+        """Yield rows until all are finished or a worker dies; ``waiting`` loses what began."""
         self._close()
-        pool = self._pool = _process_pool(workers, (self._plan, self._extra, os.getpid()))
+        pool = self._pool = ProcessPoolExecutor(
+            workers,
+            mp_context=multiprocessing.get_context("spawn"),
+            initializer=_start_worker,
+            initargs=(self._plan, self._extra, os.getpid()),
+        )
         self._require_start(pool, workers)
         for chunk, future in _finish(pool, _compute, waiting, CHUNKS_AHEAD * workers):
             if isinstance(future.exception(), BrokenExecutor):
@@ -370,14 +364,7 @@ def _dask_client(stack: ExitStack, workers: int, scheduler: str | None) -> Any:
 def _finish(
     executor: Executor, compute: Callable[[Chunk], list[Row]], waiting: list[Chunk], ahead: int
 ) -> Iterator[tuple[Chunk, Future[list[Row]]]]:
-    """Submit chunks and yield each with its finished future, until a worker dies.
-
-    Args:
-        executor: Of ``concurrent.futures``.
-        compute: Function of a chunk.
-        waiting: Chunks to compute; those that were submitted are removed.
-        ahead: Number of chunks that are submitted at once.
-    """
+    """Submit chunks, which ``waiting`` loses, and yield each with its future, until one dies."""
     running: dict[Future[list[Row]], Chunk] = {}
     accepts = True
     while running or (waiting and accepts):
@@ -394,16 +381,6 @@ def _finish(
 
 
 # Local workers.
-
-
-def _process_pool(workers: int, arguments: tuple[Any, ...]) -> ProcessPoolExecutor:
-    """Return a pool of spawned workers."""
-    return ProcessPoolExecutor(
-        workers,
-        mp_context=multiprocessing.get_context("spawn"),
-        initializer=_start_worker,
-        initargs=arguments,
-    )
 
 
 _ROWS: Rows | None = None
@@ -458,11 +435,6 @@ def _why_not_started(pool: ProcessPoolExecutor) -> str:
         f"no worker could start: one was ended by {signal.Signals(-code).name} before its first "
         f"row{cause}"
     )
-
-
-def _is_starting() -> bool:
-    """Return whether this process is a worker that still imports the main script."""
-    return bool(getattr(multiprocessing.current_process(), "_inheriting", False))
 
 
 # dask workers.

@@ -60,7 +60,11 @@ class PlanFamilies:
         self._groups: dict[str, list[int]] = {}
         self._members: list[_Member] = []
         if not plan.noise.position and not plan.noise.rotation:
-            self._group()
+            for index, values in enumerate(self.combinations):
+                group = json_text([values[path] for path in self._shared])
+                members = self._groups.setdefault(group, [])
+                self._members.append(_Member(group, len(members)))
+                members.append(index)
         self._families: dict[str, Family | None] = {}
 
     def compiled(self, row: int) -> CompiledScene | None:
@@ -92,13 +96,6 @@ class PlanFamilies:
             self._families[member.group] = self._family(self._groups[member.group])
         family = self._families[member.group]
         return None if family is None or family.alone[member.row] else family, member.row
-
-    def _group(self) -> None:
-        for index, values in enumerate(self.combinations):
-            group = json_text([values[path] for path in self._shared])
-            members = self._groups.setdefault(group, [])
-            self._members.append(_Member(group, len(members)))
-            members.append(index)
 
     def _family(self, members: Sequence[int]) -> Family | None:
         """Return the family of some combinations; None where they have none."""

@@ -166,7 +166,7 @@ def import_grasps(
             SoftgraspWarning,
             stacklevel=2,
         )
-    closing = closing_directions(scene)
+    closing = np.sign(scene.preset.rates.for_fingers(scene.hand.actuator_counts))
     return tuple(
         _with_motion(one, joints.limits, closing) if alone else one
         for one, alone in zip(grasps, single, strict=True)
@@ -212,11 +212,6 @@ def _warn_of_moving_hands(grasps: Sequence[ForeignGrasp], path: str | Path) -> N
         )
 
 
-def closing_directions(scene: GraspScene) -> Array:
-    """Return the sign with which each actuator closes in the scene's grasp, 0 of others, (nu,)."""
-    return np.sign(scene.preset.rates.for_fingers(scene.hand.actuator_counts))
-
-
 def _moving(grasp: ImportedGrasp, limits: Array) -> NDArray[np.bool_]:
     """Return which actuators move from the start to the squeezing posture, (nu,)."""
     motion = np.abs(np.subtract(grasp.squeeze, grasp.start))
@@ -234,11 +229,7 @@ def _with_motion(grasp: ImportedGrasp, limits: Array, closing: Array) -> Importe
 def _convert_imported_grasp(
     grasp: ForeignGrasp, form: GraspFormat, joints: HandJoints, offset: Array, where: str
 ) -> tuple[ImportedGrasp, float]:
-    """Convert a grasp; ``offset`` is the object's centre of mass in the frame of its file.
-
-    Returns:
-        The grasp, and the largest error of a joint that the actuators cannot set [rad or m].
-    """
+    """Convert a grasp; ``offset`` is the object's centre in its file. Also return the error."""
     rows, errors = [], []
     for variables in _order(grasp, form, joints, where):
         targets, error = joints.targets(variables)
@@ -300,9 +291,7 @@ def convert_postures(plan: GraspPlan) -> list[SynthesizedPosture]:
     postures = []
     limits = np.array([actuator.limits for actuator in plan.scene.hand.actuators])
     for grasp in plan.grasps:
-        start, targets, squeeze = (
-            np.array(values) for values in (grasp.start, grasp.grasp, grasp.squeeze)
-        )
+        start, targets, squeeze = (np.array(p) for p in (grasp.start, grasp.grasp, grasp.squeeze))
         pose = transform(grasp.object_pose.position, grasp.object_pose.quaternion)
         moving = _moving(grasp, limits)
         rates = np.where(moving, squeeze - start, 0.0) * PACE / CLOSING_TIME

@@ -28,7 +28,7 @@ from softgrasp.io.input_limits import record_inputs
 from softgrasp.io.load import list_described_files, load_hand, load_object
 from softgrasp.io.scene import load_scene
 from softgrasp.mechanics.transforms import Array, euler_from_rotation
-from softgrasp.model.placement import lowest_of_object, object_pose
+from softgrasp.model.object import lowest_of_object, object_pose
 from softgrasp.resolution.resolve import resolve
 from softgrasp.sweeps.table import NOISE_COLUMNS
 
@@ -210,12 +210,7 @@ def _construct(scene: GraspScene, **changes: Any) -> GraspScene:
 
 
 def _with_part(scene: GraspScene, path: str, value: Any) -> GraspScene:
-    """Return a scene with another value of a field inside, of which only its parts are validated.
-
-    Raises:
-        AttributeError: The path is not one of fields of descriptions.
-        DescriptionError: The value does not fit into its part.
-    """
+    """Return a scene with another value inside, of which only the parts are validated."""
     head, *rest = path.split(".")
     part = getattr(scene, head)
     return _construct(scene, **{head: _replace_in(part, rest, value)})
@@ -274,15 +269,7 @@ def _with_value(
     replaced: Callable[..., GraspScene] = GraspScene.replace,
     with_value: Callable[[GraspScene, str, Any], GraspScene] = with_field,
 ) -> GraspScene:
-    """Return a scene with the value of an axis.
-
-    Args:
-        scene: The scene.
-        path: Path of the axis.
-        value: Its value.
-        replaced: Returns a scene with other fields.
-        with_value: Returns a scene with another value at the path of a field.
-    """
+    """Return a scene with the value of an axis, made by functions that may leave out validation."""
     path = SHORT.get(path, path)
     loaders: dict[str, Callable[[str], Any]] = {
         "scene": load_scene,
@@ -338,15 +325,10 @@ def files_of(plan: SweepPlan) -> list[Path]:
         new = {(path, json_text(values[path])) for path in named} - known
         if new:
             known |= new
-            files += _files_of_row(plan, values)
-    return files
-
-
-def _files_of_row(plan: SweepPlan, values: Mapping[str, Any]) -> list[Path]:
-    with record_inputs() as files, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        with suppress(Exception):  # reported in its row
-            files += list_described_files(scene_of(plan, values, None))
+            with record_inputs() as read, warnings.catch_warnings(), suppress(Exception):
+                warnings.simplefilter("ignore")  # errors are reported in its row
+                read += list_described_files(scene_of(plan, values, None))
+            files += read
     return files
 
 

@@ -3,6 +3,10 @@
 Postures are synthesized, or poses drawn at random; a hand that would overlap the object is pulled
 back along its approach. Candidates are the rows of a sweep, so executors, resuming and the table's
 columns are those of sweeps. Grasps with the object in the hand are ranked by any numeric column.
+
+``robustness`` repeats each grasp that held the object with random errors of the object's start
+pose, as a sweep of its own in the directory ``robustness`` of the plan. Grasps that did not hold it
+have 0.
 """
 
 from __future__ import annotations
@@ -44,8 +48,7 @@ from softgrasp.mechanics.transforms import (
     triple,
 )
 from softgrasp.model.arm import toward_grasp
-from softgrasp.model.object import with_default_grasp
-from softgrasp.model.placement import object_pose, on_its_table
+from softgrasp.model.object import object_pose, on_its_table, with_default_grasp
 from softgrasp.model.retreat import HandRetreat
 from softgrasp.sweeps.imported_grasps import (
     convert_postures,
@@ -54,7 +57,6 @@ from softgrasp.sweeps.imported_grasps import (
     import_grasps,
 )
 from softgrasp.sweeps.parameters import scene_of_row
-from softgrasp.sweeps.robustness import read_robustness, robustness
 from softgrasp.sweeps.run import Progress, read_sweep, sweep
 from softgrasp.sweeps.storage import PLAN as SWEEP_PLAN
 from softgrasp.sweeps.storage import plan_in
@@ -72,6 +74,83 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from softgrasp.grasp_synthesis.posture_search import SynthesizedPosture
+
+DIRECTORY = "robustness"
+"""Directory of the trials in that of a plan."""
+
+
+def trials_of(plan: GraspPlan, swept: SweepPlan, held: list[int]) -> SweepPlan:
+    """Return the plan of the trials, ``plan.trials`` rows of every grasp that held the object.
+
+    Args:
+        plan: The grasp plan.
+        swept: Its sweep, one row per candidate.
+        held: Rows of the grasps.
+    """
+    axes = tuple(
+        axis.replace(values=tuple((axis.values or ())[row] for row in held)) for axis in swept.axes
+    )
+    # of its own, so that trials do not repeat what ranks the candidates
+    seed = int(np.random.default_rng([plan.seed, len(swept.axes)]).integers(2**31))
+    return swept.replace(axes=axes, repeats=plan.trials, noise=plan.noise, seed=seed, quality=False)
+
+
+def list_held_rows(rows: pd.DataFrame) -> list[int]:
+    """Return the rows of a sweep whose grasp held the object."""
+    return [int(row) for row, held in zip(rows["row"], rows["held"], strict=True) if held is True]
+
+
+def robustness(
+    plan: GraspPlan,
+    swept: SweepPlan,
+    rows: pd.DataFrame,
+    out: Path | None,
+    workers: int | None = None,
+    progress: Progress | None = None,
+    executor: str = "local",
+) -> Array:
+    """Simulate the trials; return the fraction of each row that held the object, (n,).
+
+    Args:
+        plan: The grasp plan.
+        swept: Its sweep.
+        rows: Finished rows of that sweep.
+        out: Directory of the grasp plan; nothing is written without it.
+        workers: Number of processes.
+        progress: Called with the number of finished trials and of all.
+        executor: Of the simulations, as in ``sweep``.
+
+    Raises:
+        ResultError: The directory cannot be written, is in use, or belongs to another plan.
+        SimulationError: No worker can start.
+    """
+    held = list_held_rows(rows.astype({"held": object}))
+    if not held:
+        return np.zeros(len(rows))
+    directory = None if out is None else out / DIRECTORY
+    trials = sweep(
+        trials_of(plan, swept, held), directory, workers=workers, executor=executor,
+        progress=progress,
+    )  # fmt: skip
+    return _fractions(plan, rows, held, trials)
+
+
+def read_robustness(plan: GraspPlan, rows: pd.DataFrame, out: Path) -> Array:
+    """Return the fractions of a finished search from its directory, (n,).
+
+    Raises:
+        ResultError: The trials are not finished, or a file is damaged.
+    """
+    held = list_held_rows(rows.astype({"held": object}))
+    if not held:
+        return np.zeros(len(rows))
+    return _fractions(plan, rows, held, read_sweep(out / DIRECTORY)[1])
+
+
+def _fractions(plan: GraspPlan, rows: pd.DataFrame, held: list[int], trials: pd.DataFrame) -> Array:
+    passed = trials["held"].astype(object).eq(True).to_numpy(dtype=float)
+    fractions = dict(zip(held, passed.reshape(-1, plan.trials).mean(axis=1), strict=True))
+    return np.array([fractions.get(int(row), 0.0) for row in rows["row"]])
 
 
 PLAN, GRASPS = "grasp_plan.json", "grasps.csv"
@@ -313,10 +392,8 @@ def _pose_columns(candidates: Sequence[Candidate]) -> dict[str, object]:
 
     columns: dict[str, object] = {"row": [candidate.row for candidate in candidates]}
     for index, axis in enumerate("xyz"):
-        columns[f"direction_{axis}"] = [
-            float(candidate.direction[index]) for candidate in candidates
-        ]
-        columns[f"offset_{axis}_m"] = [float(candidate.offset[index]) for candidate in candidates]
+        columns[f"direction_{axis}"] = [float(each.direction[index]) for each in candidates]
+        columns[f"offset_{axis}_m"] = [float(each.offset[index]) for each in candidates]
     distances = [candidate.pulled_back for candidate in candidates]
     postures = [candidate.posture for candidate in candidates]
     scores = [posture and posture.score for posture in postures]
@@ -328,7 +405,7 @@ def _pose_columns(candidates: Sequence[Candidate]) -> dict[str, object]:
         "predicted": pd.Series(scores, dtype="Float64"),
         "penetration_m": pd.Series(penetrations, dtype="Float64"),
         "trial_held": pd.Series([candidate.held for candidate in candidates], dtype="boolean"),
-    }  # fmt: skip
+    }
 
 
 def _write(plan: GraspPlan, table: pd.DataFrame, directory: Path) -> None:
@@ -408,7 +485,8 @@ def _candidates(plan: GraspPlan, first: int) -> Iterator[Candidate]:
         for _ in range(DRAWS):
             rotation, direction, roll = _draw_rotation(plan, reference, random)
             offset = point_in_ball(random, plan.poses.offset)
-            preshape = _preshape(plan, random)
+            shapes = plan.preshapes
+            preshape = shapes[int(random.integers(len(shapes)))] if shapes else None
             if preshape not in probes:
                 changes = {} if preshape is None else {"preshape": preshape}
                 probes[preshape] = HandRetreat(plan.scene.replace(**changes))
@@ -438,16 +516,7 @@ def _candidates(plan: GraspPlan, first: int) -> Iterator[Candidate]:
 
 
 def _raised(probe: HandRetreat, pose: Array, plane: Array, gap: float) -> float | None:
-    """Return how far a hand has to go back along its approach to be clear of a table [m].
-
-    None where that is more than ``MAX_RAISE``.
-
-    Args:
-        probe: The hand with the object at a pose.
-        pose: That pose of the object in the hand's frame, (4, 4).
-        plane: Top of the table in the object's frame, (4,).
-        gap: Smallest height above it [m].
-    """
+    """Return how far a hand has to go back to be clear of a table [m]; None above MAX_RAISE."""
     lacking = gap - probe.height(plane)
     if lacking <= 0.0:
         return 0.0
@@ -475,12 +544,6 @@ def _draw_rotation(
     about = Rotation.from_rotvec(roll * back).as_matrix()
     hand = quaternion_between(back, direction) @ about
     return hand.T @ reference[:3, :3], reference[:3, :3].T @ direction, roll
-
-
-def _preshape(plan: GraspPlan, random: np.random.Generator) -> str | None:
-    if not plan.preshapes:
-        return None
-    return plan.preshapes[int(random.integers(len(plan.preshapes)))]
 
 
 def approach_of(scene: GraspScene) -> Array:
@@ -528,10 +591,6 @@ def _ends(posture: SynthesizedPosture, spans: Array) -> list[float | None]:
     """Return where actuators stop that hardly move into a grasp; None for others, (nu,).
 
     At their rates they would creep to their limits for minutes where they touch nothing.
-
-    Args:
-        posture: The grasp.
-        spans: Ranges of the actuators, (nu,).
     """
     speeds = np.abs(posture.rates) / np.maximum(spans, TINY)
     slow = speeds < SLOW * speeds.max(initial=0.0)
@@ -548,8 +607,9 @@ def _fields(scene: GraspScene, poses: PoseSampling, pose: Array) -> dict[str, An
         return {"object_position": list(position_of(object_frame)), "object_euler": euler.tolist()}
     start = object_pose(scene)
     hand = transform(start.position, start.quaternion) @ np.linalg.inv(pose)
-    pose_fields = {"position": list(position_of(hand)), "quaternion": list(quaternion_of(hand))}
-    return {"hand_pose": pose_fields}
+    return {
+        "hand_pose": {"position": list(position_of(hand)), "quaternion": list(quaternion_of(hand))}
+    }
 
 
 # Ranking: by any numeric column of sweeps, or by the outcome of the hold test.

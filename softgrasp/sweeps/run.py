@@ -45,14 +45,7 @@ from softgrasp.sweeps.storage import (
     require_inputs,
     versions_in,
 )
-from softgrasp.sweeps.table import (
-    PARQUET,
-    Row,
-    read_tables,
-    require_pandas,
-    table_of,
-    write_tables,
-)
+from softgrasp.sweeps.table import PARQUET, Row, read_tables, require_pandas, table_of, write_tables
 
 if TYPE_CHECKING:
     import pandas as pd

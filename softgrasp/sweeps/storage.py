@@ -4,7 +4,7 @@ The plan is stored with hashes of all files that its rows are computed from, at 
 goes on with these files only.
 
 A finished row is one line of JSON at the end of ``rows.jsonl``, in the file before the next one is
-accepted (``io.json_lines``), with a hash of its content. When the sweep is resumed, each line is
+accepted (``io.result``), with a hash of its content. When the sweep is resumed, each line is
 checked: its hash, its row, the values of the axes and its columns. One that a crash has cut short
 is removed; one that is damaged or of another plan is reported, too, and its row is computed again.
 So a kill costs only the grasps that were in work, and a loss of power also the rows of the last
@@ -32,8 +32,8 @@ from softgrasp.description.sweep import SweepPlan
 from softgrasp.errors import DescriptionError, ResultError
 from softgrasp.io.files import note_written, write_text
 from softgrasp.io.input_limits import read_json
-from softgrasp.io.json_lines import JsonLines
 from softgrasp.io.load import current_hashes, find_changed_input, input_hashes
+from softgrasp.io.result import JsonLines
 from softgrasp.sweeps.parameters import combinations, files_of, inputs_of
 from softgrasp.sweeps.table import COLUMNS, Row
 
@@ -209,11 +209,7 @@ class SweepStore:
 
 
 def _check_row(plan: SweepPlan, values: Sequence[Any], record: Any) -> Row:
-    """Return the row in a record of the journal of a plan with combinations of axis values.
-
-    Raises:
-        ValueError: It is no row of the plan; has the reason.
-    """
+    """Return the row in a record of the journal; ValueError with the reason where it is none."""
     if not isinstance(record, dict) or SHA256 not in record:
         raise ValueError(f"expected a row with {SHA256}, found none")
     row = {name: value for name, value in record.items() if name != SHA256}

@@ -5,7 +5,9 @@ from __future__ import annotations
 from softgrasp.plugin_api import lazy_names
 
 NAMES = {
-    "twin.commands": ("Command", "VENT"),
+    "twin.pneumatic_controller": (
+        "Command", "VENT", "connect_controller", "ControllerReading", "Valve",
+    ),
     "twin.description": (
         "CartesianFields", "FlangeSample", "GripperMount", "HttpFlange", "MountedPose",
         "PressureFit", "RegisterMap", "Twin",
@@ -15,13 +17,14 @@ NAMES = {
         "load_register_map", "load_robot_program", "load_twin", "save_camera",
         "save_flange_samples", "save_pressure_fit",
     ),
-    "twin.finger_pieces": ("flange_transform", "roots_in_flange", "twin_shape", "TwinShape"),
-    "twin.flange_server": ("open_flange", "SimulatedRobot"),
+    "twin.piecewise_bending": (
+        "flange_transform", "roots_in_flange", "twin_shape", "TwinShape", "angles_at",
+        "fit_pressures", "FitReport", "pressure_for",
+    ),
+    "twin.flange_streams": ("open_flange", "SimulatedRobot"),
     "twin.robot_server": ("RobotServer",),
     "twin.loop": ("poll", "run_twin"),
     "twin.modbus_server": ("controller_server",),
-    "twin.pneumatic_controller": ("connect_controller", "ControllerReading", "Valve"),
-    "twin.piecewise_bending": ("angles_at", "fit_pressures", "FitReport", "pressure_for"),
     "twin.record": ("read_twin_record",),
     "vision.point_picking": ("direction_rows", "pick_angles", "Picks"),
 }  # fmt: skip

@@ -21,10 +21,10 @@ from softgrasp.plugin_api import options, require_shipped, terminal
 from softgrasp.twin.cli_tools import fit, pick
 
 if TYPE_CHECKING:
-    from softgrasp.twin.commands import CommandBox
     from softgrasp.twin.description import Register, RegisterMap, Twin
     from softgrasp.twin.loop import RowCallback, TwinLoop
     from softgrasp.twin.modbus_server import ControllerServer
+    from softgrasp.twin.pneumatic_controller import CommandBox
     from softgrasp.twin.record import TwinRecord, TwinRow
     from softgrasp.twin.robot_server import RobotServer
 
@@ -93,7 +93,7 @@ async def _serve_twin(twin: Twin, directory: Path) -> None:
 
 def _hand(box: CommandBox, _loop: TwinLoop) -> RowCallback:
     """Return a callback that sends commands at given times."""
-    from softgrasp.twin.commands import VENT, Command
+    from softgrasp.twin.pneumatic_controller import VENT, Command
 
     close = Command(positive_target=100e3, positive_on=True, negative_on=False)
     wide = Command(negative_target=-60e3, negative_on=True, positive_on=False)
@@ -215,7 +215,7 @@ def _open_viewer(
     twin: Twin, port: int
 ) -> tuple[Callable[[], None], Callable[[CommandBox, TwinLoop], RowCallback]]:
     """Open the browser page; return a function to close it, and its viewer."""
-    from softgrasp.twin.commands import CommandQueue
+    from softgrasp.twin.pneumatic_controller import CommandQueue
     from softgrasp.viewer import require_viser
 
     require_viser()
@@ -410,7 +410,7 @@ def robot(
     robot repeats its program until it is stopped.
     """
     from softgrasp.twin.files import load_robot_program
-    from softgrasp.twin.flange_server import SimulatedRobot
+    from softgrasp.twin.flange_streams import SimulatedRobot
     from softgrasp.twin.robot_server import RobotServer
 
     simulated = SimulatedRobot(load_robot_program(program))

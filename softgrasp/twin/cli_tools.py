@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import partial
-from math import degrees, isfinite
+from math import degrees
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -106,12 +106,21 @@ def _lengths(lengths_mm: str, table: str, pieces: int) -> list[float]:
     """Return the lengths of the finger pieces [m], specified or of the shipped fit of that name."""
     from softgrasp.twin.files import load_pressure_fit
 
-    if lengths_mm:
-        lengths = _lengths_from_mm("--lengths-mm", lengths_mm)
-    elif table in assets.names("pressure_fits"):
+    lengths = []
+    if not lengths_mm and table in assets.names("pressure_fits"):
         lengths = list(load_pressure_fit(table).lengths)
-    else:
-        lengths = []
+    for part in lengths_mm.split(",") if lengths_mm else ():
+        try:
+            number = float(part)
+        except ValueError:
+            number = math.nan
+        if not math.isfinite(number):
+            raise DescriptionError(
+                f"--lengths-mm: expected numbers separated by commas, found '{part.strip()}'"
+            )
+        if number <= 0.0:
+            raise DescriptionError(f"--lengths-mm: expected lengths above 0, found {number:g}")
+        lengths.append(round(1e-3 * number, 12))  # without digits that the division adds
     if len(lengths) != pieces:
         raise DescriptionError(
             f"--lengths-mm: expected a length for each of the {pieces} pieces of {table}, found "
@@ -292,14 +301,13 @@ def _points(option: str, text: str) -> Array:
 
     points = []
     for word in text.split():
-        parts = word.split(",")
         try:
-            numbers = [float(part) for part in parts]
+            column, row = map(float, word.split(","))
         except ValueError:
-            numbers = []
-        if len(numbers) != 2 or not all(map(isfinite, numbers)):
+            column = row = math.nan
+        if not (math.isfinite(column) and math.isfinite(row)):
             raise DescriptionError(f"{option}: expected points as column,row, found '{word}'")
-        points.append(numbers)
+        points.append((column, row))
     if not points:
         raise DescriptionError(f"{option}: expected points as column,row, found none")
     return np.array(points)
@@ -353,25 +361,3 @@ def robot_programs() -> list[Row]:
 
 def _list(kind: str, load: Callable[[str], T], row: Callable[[T], Row]) -> list[Row]:
     return [{"name": name} | row(load(name)) for name in assets.names(kind)]
-
-
-def _lengths_from_mm(option: str, text: str) -> list[float]:
-    """Read lengths in mm, such as ``14,14,12.32``, in m, without digits that the division adds.
-
-    Raises:
-        DescriptionError: A part is no number above 0.
-    """
-    numbers = []
-    for part in text.split(","):
-        try:
-            number = float(part)
-        except ValueError:
-            number = math.nan
-        if not math.isfinite(number):
-            raise DescriptionError(
-                f"{option}: expected numbers separated by commas, found '{part.strip()}'"
-            )
-        if number <= 0.0:
-            raise DescriptionError(f"{option}: expected lengths above 0, found {number:g}")
-        numbers.append(number)
-    return [round(1e-3 * number, 12) for number in numbers]

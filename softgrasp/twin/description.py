@@ -10,9 +10,8 @@ registers.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from itertools import combinations
-from typing import Annotated, Any, Literal, NamedTuple, Self
+from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
@@ -33,6 +32,8 @@ from softgrasp.plugin_api import (
     unit_quaternion,
 )
 
+KPA = 1e-3
+"""Kilopascals per pascal."""
 MAX_FINGERS = 100
 """Largest number of fingers of a gripper."""
 RWS_PORT = 8610
@@ -41,8 +42,6 @@ RWS_PATH = "/rw/motionsystem/mechunits/{unit}/cartesian"
 """Path of the pose of a mechanical unit in Robot Web Services."""
 PIECES = Field(min_length=1)
 BIT_KINDS = ("coil", "discrete")
-WIDTHS = {"bit": 1, "int16": 1, "uint16": 1, "int32": 2, "uint32": 2, "float32": 2}
-"""Number of addresses that a value occupies."""
 RANGES: dict[str, tuple[float, float]] = {
     "bit": (0, 1),
     "int16": (-(2**15), 2**15 - 1),
@@ -54,8 +53,6 @@ RANGES: dict[str, tuple[float, float]] = {
 """Smallest and largest count of a type."""
 SLACK = 1e-9
 """Fraction of a count by which a limit may miss an integer count through rounding [–]."""
-SLOWEST, FASTEST = 1.0, 1000.0
-"""Range of the loop rate [Hz]."""
 KeyPath = Annotated[tuple[str | int, ...], Field(strict=False)]
 """Keys and indices that lead through a JSON document."""
 Address = Annotated[int, Field(strict=True, ge=0, le=0xFFFF)]
@@ -250,16 +247,14 @@ class GripperMount(Description):
             raise DescriptionError(
                 f"expected 1 to {MAX_FINGERS} fingers, found {count}", field="count"
             )
-        angles = [math.tau * index / count for index in range(count)]
         fingers = tuple(
-            MountedPose(position=_on_circle(angle, radius, height), quaternion=_facing(angle, tilt))
-            for angle in angles
+            MountedPose(
+                position=(radius * math.cos(angle), radius * math.sin(angle), height),
+                quaternion=_facing(angle, tilt),
+            )
+            for angle in (math.tau * index / count for index in range(count))
         )
         return cls(name=name, mount=mount or MountedPose(), fingers=fingers)
-
-
-def _on_circle(angle: float, radius: float, height: float) -> Vec3:
-    return (radius * math.cos(angle), radius * math.sin(angle), height)
 
 
 def _facing(angle: float, tilt: float) -> Vec4:
@@ -354,7 +349,7 @@ class Register(Description):
     @property
     def width(self) -> int:
         """Number of addresses that the register occupies."""
-        return WIDTHS[self.type]
+        return 2 if self.type.endswith("32") else 1
 
     @property
     def address_text(self) -> str:
@@ -427,9 +422,7 @@ class Commands(Description):
     @model_validator(mode="after")
     def _writable(self) -> Self:
         for name, register in self:
-            if register is None:
-                continue
-            if register.kind not in ("holding", "coil"):
+            if register is not None and register.kind not in ("holding", "coil"):
                 raise FieldError(
                     f"expected a kind that can be written, holding or coil, found {register.kind}",
                     *(name, "kind"),
@@ -467,36 +460,24 @@ class RegisterMap(Description):
 
     @model_validator(mode="after")
     def _apart(self) -> Self:
-        for one, other in combinations(self._entries(), 2):
-            if _conflict(one, other):
+        entries: list[tuple[tuple[str, str], Register]] = [
+            ((part, name), register)
+            for part in ("reads", "writes")
+            for name, register in getattr(self, part)
+            if register is not None
+        ]
+        for (holder, one), (path, other) in combinations(entries, 2):
+            forms = [register.model_dump(exclude={"limits"}) for register in (one, other)]
+            same_value = holder[-1] == path[-1] and forms[0] == forms[1]
+            first, second = sorted((one, other), key=lambda register: register.address)
+            overlap = one.kind == other.kind and first.address + first.width > second.address
+            if overlap and not same_value:
                 raise FieldError(
-                    f"expected a separate address, found {other.register.address_text}, which is "
-                    f"{path_text(one.path)}",
-                    *other.path,
+                    f"expected a separate address, found {other.address_text}, which is "
+                    f"{path_text(holder)}",
+                    *path,
                 )
         return self
-
-    def _entries(self) -> Iterator[_Entry]:
-        for part in ("reads", "writes"):
-            for name, register in getattr(self, part):
-                if register is not None:
-                    yield _Entry((part, name), register)
-
-
-def _conflict(one: _Entry, other: _Entry) -> bool:
-    """Return whether two registers overlap that do not hold the same value in the same format."""
-    if one.path == other.path or one.register.kind != other.register.kind:
-        return False
-    forms = [entry.register.model_dump(exclude={"limits"}) for entry in (one, other)]
-    if one.path[-1] == other.path[-1] and forms[0] == forms[1]:
-        return False
-    first, second = sorted((one.register, other.register), key=lambda entry: entry.address)
-    return first.address + first.width > second.address
-
-
-class _Entry(NamedTuple):
-    path: tuple[int | str, ...]
-    register: Register
 
 
 # Twin
@@ -549,7 +530,7 @@ class Twin(Description):
     """Arm that is drawn below the flange."""
     controller: ControllerAddress
     flange: FlangeSource
-    rate: Annotated[float, Field(strict=True, ge=SLOWEST, le=FASTEST)] = 50.0
+    rate: Annotated[float, Field(strict=True, ge=1.0, le=1000.0)] = 50.0
     """Cycles of the loop per second [Hz]."""
     stale_after: Positive = 0.5
     """Time without a reading after which the connection counts as lost [s]."""
@@ -575,17 +556,13 @@ class Twin(Description):
     """Largest excess of a pressure over the measured range that is clipped to its end [Pa]."""
 
     @model_validator(mode="after")
-    def _answers_before_it_is_lost(self) -> Self:
+    def _consistent(self) -> Self:
         if self.controller.timeout > self.stale_after:
             raise FieldError(
                 f"expected at most stale_after ({self.stale_after:g} s), found "
                 f"{self.controller.timeout:g} s",
                 *("controller", "timeout"),
             )
-        return self
-
-    @model_validator(mode="after")
-    def _one_plane_a_piece(self) -> Self:
         pieces = len(self.finger.lengths)
         if self.phis and len(self.phis) != pieces:
             raise FieldError(

@@ -101,7 +101,13 @@ def _csv_samples(path: Path) -> list[FlangeSample]:
 
 def _json_samples(path: Path) -> list[FlangeSample]:
     samples: list[FlangeSample] = []
-    for line, content in enumerate(_text(path).split("\n"), start=1):
+    try:
+        check_size(path)
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        message = f"expected flange poses, found: {reason(error)}"
+        raise DescriptionError(message, file=path) from None
+    for line, content in enumerate(text.split("\n"), start=1):
         if not content.strip():
             continue
         try:
@@ -124,15 +130,6 @@ def _suffix(path: Path) -> str:
             f"found '{path.name}'"
         )
     return suffix
-
-
-def _text(path: Path) -> str:
-    try:
-        check_size(path)
-        return path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        message = f"expected flange poses, found: {reason(error)}"
-        raise DescriptionError(message, file=path) from None
 
 
 def save_flange_samples(samples: Iterable[FlangeSample], path: str | Path) -> Path:
@@ -448,15 +445,13 @@ def load_pressure_fit(name: str | Path) -> PressureFit:
 
 
 def _fit_from(data: dict[str, Tree], _directory: Path) -> PressureFit:
-    rest, pressure = _take_pressure_unit(data)
-    rest, length, angle = take_units(rest)
-    factors = {
-        "lengths": length,
-        "coefficients": angle,
-        "residuals": angle,
-        "scale": pressure,
-        "pressures": pressure,
-    }
+    pressure, units = 1.0, data.get("units")
+    if isinstance(units, dict) and "pressure" in units:
+        pressure = _pascals(units["pressure"], "units", "pressure")
+        data |= {"units": {kind: unit for kind, unit in units.items() if kind != "pressure"}}
+    rest, length, angle = take_units(data)
+    factors = {"lengths": length} | dict.fromkeys(("coefficients", "residuals"), angle)
+    factors |= dict.fromkeys(("scale", "pressures"), pressure)
     return PressureFit(**{key: scaled(value, factors.get(key, 1.0)) for key, value in rest.items()})
 
 
@@ -494,8 +489,8 @@ def load_register_map(name: str | Path = DEFAULT) -> RegisterMap:
 
 
 def _register_map_from(data: dict[str, Tree], _directory: Path) -> RegisterMap:
-    rest = {key: value for key, value in data.items() if key != "unit"}
-    return RegisterMap(**_in_pascals(rest, _pascals(data.get("unit", "Pa"), "unit")))
+    factor = _pascals(data.pop("unit", "Pa"), "unit")
+    return RegisterMap(**_in_pascals(data, factor))
 
 
 def _in_pascals(data: Tree, factor: float) -> Tree:
@@ -530,22 +525,6 @@ def _robot_program_from(data: dict[str, Tree], directory: Path) -> RobotProgram:
     if "postures" in rest:
         rest["postures"] = scaled(rest["postures"], angle)
     return RobotProgram(**rest)
-
-
-def _take_pressure_unit(data: dict[str, Tree]) -> tuple[dict[str, Tree], float]:
-    """Remove the ``pressure`` from the ``units`` of a file.
-
-    Returns:
-        The mapping without it, and the pressure unit [Pa].
-
-    Raises:
-        DescriptionError: The unit is not known.
-    """
-    units_tree = data.get("units")
-    if not isinstance(units_tree, dict) or "pressure" not in units_tree:
-        return data, 1.0
-    others = {kind: name for kind, name in units_tree.items() if kind != "pressure"}
-    return data | {"units": others}, _pascals(units_tree["pressure"], "units", "pressure")
 
 
 def _pascals(unit: Tree, *location: str) -> float:

@@ -33,7 +33,8 @@ from softgrasp.calibration import (
     stop_of,
 )
 from softgrasp.mechanics import Array
-from softgrasp.twin.piecewise_bending import KPA, TERMS, FitReport
+from softgrasp.twin.description import KPA
+from softgrasp.twin.piecewise_bending import TERMS, FitReport
 from softgrasp.units import PRESSURE_UNITS, TABLE_PRESSURES
 
 DEGREES = 180.0 / math.pi

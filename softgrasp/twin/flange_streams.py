@@ -1,17 +1,20 @@
-"""Streams of flange poses: replayed from files, or polled over HTTP.
+"""Streams of flange poses: replayed from files, polled over HTTP, or of a simulated robot.
 
 A ``FlangeStream`` is an asynchronous iterator of ``FlangeSample`` with continuous quaternion
 signs that can be closed at any time. ``HttpStream`` polls a server with the documents of Robot
 Web Services, in which numbers are text, positions in mm, angles in degrees and quaternions q1 …
 q4 with the real part first. ``LatestPose`` reads a stream in the background. Waiting uses an
 injected ``Clock``, so that tests need no real time.
+
+``SimulatedRobot`` repeats a program without state: the same time always gives the same pose.
+``robot_server`` serves its poses over HTTP. ``open_flange`` opens the stream of any source.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import math
+import os
 import socket
 import time
 from abc import ABC, abstractmethod
@@ -20,9 +23,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException
+from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol, Self, TypeVar, cast
 from urllib.parse import urlsplit
 
+import numpy as np
+
+from softgrasp.description import RobotProgram
 from softgrasp.errors import (
     BadAnswerError,
     ConnectionLostError,
@@ -31,12 +38,17 @@ from softgrasp.errors import (
     RequestRefusedError,
     StaleDataError,
 )
+from softgrasp.mechanics import Quintic, forward_kinematics, position_of, quaternion_of
 from softgrasp.plugin_api import Vec3, Vec4, short
-from softgrasp.twin.description import CartesianFields, FlangeSample, HttpFlange
-from softgrasp.twin.files import json_object
+from softgrasp.twin.description import (
+    CartesianFields,
+    FileFlange,
+    FlangeSample,
+    FlangeSource,
+    HttpFlange,
+)
+from softgrasp.twin.files import json_object, load_flange_samples
 
-PAUSE = 0.05
-"""Pause before a failed stream is read again [s]."""
 T = TypeVar("T")
 MAX_BYTES = 65536
 """Largest length of an answer [bytes]."""
@@ -156,12 +168,16 @@ class FlangeStream(ABC):
         return self
 
     async def __anext__(self) -> FlangeSample:
-        sample = await self._unless_closed(self._next())
-        if sample is None:
+        sample = None
+        if not self._closed.is_set():
+            sample = await first_of(self._next(), self._closed.wait())
+        if sample is None or self._closed.is_set():
             await self.aclose()
             raise StopAsyncIteration
-        self._last = sample = _near(sample, self._last)
-        self.counts.samples += 1
+        last, self.counts.samples = self._last, self.counts.samples + 1
+        if last is not None and np.dot(sample.quaternion, last.quaternion) < 0.0:
+            sample = sample.replace(quaternion=[-part for part in sample.quaternion])
+        self._last = sample
         return sample
 
     async def aclose(self) -> None:
@@ -176,30 +192,9 @@ class FlangeStream(ABC):
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
-    async def _unless_closed(self, work: Coroutine[Any, Any, T | None]) -> T | None:
-        """Await a coroutine; return None as soon as the stream is closed."""
-        if self._closed.is_set():
-            work.close()
-            return None
-        done = await first_of(work, self._closed.wait())
-        return None if self._closed.is_set() else done
-
-
-def _near(sample: FlangeSample, last: FlangeSample | None) -> FlangeSample:
-    if last is None:
-        return sample
-    along = sum(a * b for a, b in zip(sample.quaternion, last.quaternion, strict=True))
-    if along >= 0.0:
-        return sample
-    return sample.replace(quaternion=[-part for part in sample.quaternion])
-
 
 class LatestPose:
-    """Reads a stream of flange poses in the background; an asynchronous context manager.
-
-    Args:
-        stream: Stream, which is closed at the end.
-    """
+    """Reads a stream of flange poses in the background; an asynchronous context manager."""
 
     def __init__(self, stream: FlangeStream) -> None:
         self.stream = stream
@@ -212,7 +207,7 @@ class LatestPose:
 
     async def __aenter__(self) -> Self:
         self._task = asyncio.create_task(self._follow())
-        self._task.add_done_callback(self._ended)
+        self._task.add_done_callback(self._store_failure)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -222,8 +217,7 @@ class LatestPose:
             with suppress(asyncio.CancelledError):
                 await self._task
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
-        """Store an unexpected exception of the background task as a message."""
+    def _store_failure(self, task: asyncio.Task[None]) -> None:
         if not task.cancelled() and (error := task.exception()) is not None:
             self.problem = f"the stream of poses broke: {type(error).__name__}: {short(str(error))}"
 
@@ -235,7 +229,7 @@ class LatestPose:
                     self.problem = ""
             except DeviceError as error:
                 self.problem = str(error)
-                await self.stream.clock.sleep(PAUSE)
+                await self.stream.clock.sleep(0.05)
                 continue
             self.problem = "the stream of poses has ended"
             return
@@ -336,7 +330,8 @@ class HttpStream(FlangeStream):
             self._give_up(begin, self._stale(sample))
 
     def _sample(self, answer: Answer) -> FlangeSample:
-        url, status = self.source.url, _status_text(answer.status)
+        known = {item.value: f"{item.value} {item.phrase}" for item in HTTPStatus}
+        url, status = self.source.url, known.get(answer.status, str(answer.status))
         if answer.status in BUSY:
             raise ConnectionLostError(f"{url}: expected an answer, found HTTP status {status}")
         if answer.status != OK:
@@ -428,17 +423,19 @@ class KeptConnection:
                 in time; the next request reconnects.
             BadAnswerError: The answer is too long.
         """
-        connection = self._connection or HTTPConnection(
-            self._host, self._port, timeout=self.timeout
-        )
-        self._connection = connection
+        if self._connection is None:
+            self._connection = HTTPConnection(self._host, self._port, timeout=self.timeout)
         try:
             async with asyncio.timeout(self.timeout):
-                return await asyncio.to_thread(self._ask, connection)
+                return await asyncio.to_thread(self._ask, self._connection)
         except TimeoutError:
             message = f"expected an answer within {self.timeout:g} s, found none"
         except (OSError, HTTPException) as error:
-            message = f"expected an answer, found: {_reason(error)}"
+            # of other kinds of error the text is that of the server, which is untrusted
+            text = (
+                getattr(error, "strerror", None) or f"{type(error).__name__}: {short(str(error))}"
+            )
+            message = f"expected an answer, found: {text}"
         except BaseException:
             self.close()  # cancelled in the middle of an answer: do not read its rest later
             raise
@@ -448,12 +445,11 @@ class KeptConnection:
     def close(self) -> None:
         """Close the connection; a thread that waits for an answer is woken."""
         connection, self._connection = self._connection, None
-        if connection is None:
-            return
-        if connection.sock is not None:
-            with contextlib.suppress(OSError):
-                connection.sock.shutdown(socket.SHUT_RDWR)
-        connection.close()
+        if connection is not None:
+            if connection.sock is not None:
+                with suppress(OSError):
+                    connection.sock.shutdown(socket.SHUT_RDWR)
+            connection.close()
 
     def _ask(self, connection: HTTPConnection) -> Answer:
         connection.request("GET", self._path, headers=self._headers)
@@ -466,19 +462,6 @@ class KeptConnection:
         return Answer(answer.status, body)
 
 
-def _status_text(status: int) -> str:
-    """Return a status with the words of the standard; those of a server are untrusted text."""
-    known = {item.value: f"{item.value} {item.phrase}" for item in HTTPStatus}
-    return known.get(status, str(status))
-
-
-def _reason(error: Exception) -> str:
-    """Return a reason from the operating system, or the kind of error and quoted text."""
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror
-    return f"{type(error).__name__}: {short(str(error))}"
-
-
 # Documents of Robot Web Services
 
 
@@ -486,10 +469,6 @@ def cartesian_document(sample: FlangeSample, base: str = "") -> JsonDocument:
     """Make the Robot Web Services answer to ``…/cartesian`` from a flange pose.
 
     Positions have six digits [mm], the quaternion nine, the time six.
-
-    Args:
-        sample: Flange pose.
-        base: Address of the mechanical unit.
     """
     lengths = [f"{part / FIELDS.length:.6f}" for part in sample.position]
     parts = [f"{part:.9f}" for part in sample.quaternion]
@@ -565,3 +544,97 @@ def _number(state: JsonDocument, key: str) -> float:
     except (ValueError, OverflowError):
         pass
     raise DescriptionError(f"expected a number, found {short(value)}", field=key)
+
+
+# Simulated robot
+
+
+def open_flange(
+    source: FlangeSource, *, directory: Path | None = None, clock: Clock | None = None
+) -> FlangeStream:
+    """Open the flange-pose stream of a source, for ``async with`` and, inside, ``async for``.
+
+    Args:
+        source: Source of poses.
+        directory: Directory of recorded poses with relative paths.
+        clock: Clock of the stream; default: the system clock.
+
+    Raises:
+        DescriptionError: A file of poses is invalid, or a token is missing in the environment.
+    """
+    if isinstance(source, HttpFlange):
+        token = os.environ.get(source.token_variable, "") if source.token_variable else ""
+        if source.token_variable and not token:
+            raise DescriptionError(
+                f"expected a token in the environment variable {source.token_variable}, found none",
+                field="token_variable",
+            )
+        return HttpStream(source, clock, token)
+    if isinstance(source, FileFlange):
+        path = (directory or Path()) / source.path
+        return ReplayStream(load_flange_samples(path), source.pace, clock)
+    return RobotStream(SimulatedRobot(source.program), source.rate, clock)
+
+
+# Robot
+
+
+class SimulatedRobot:
+    """A robot that repeats its motion program; time 0 is its start.
+
+    It has no state: the same time always gives the same pose.
+    """
+
+    def __init__(self, program: RobotProgram) -> None:
+        """Prepare the moves of a program."""
+        self.program = program
+        ends = program.postures[1:] + program.postures[:1]
+        self._moves = [
+            Quintic(begin, end, program.move_time)
+            for begin, end in zip(program.postures, ends, strict=True)
+        ]
+
+    def joints_at(self, time: float) -> tuple[float, ...]:
+        """Return joint variables [rad or m] at a time [s]; up to 0 those of the first posture."""
+        leg = self.program.move_time + self.program.rest_time
+        within = math.fmod(max(time, 0.0), self.program.period)
+        index = min(int(within / leg), len(self._moves) - 1)
+        moved = max(within - index * leg - self.program.rest_time, 0.0)
+        return tuple(self._moves[index].at(moved).tolist())
+
+    def sample_at(self, time: float) -> FlangeSample:
+        """Return the flange pose in the robot's base frame at a time [s].
+
+        The quaternion has w ≥ 0; a stream selects the sign that is continuous.
+        """
+        joints = self.joints_at(time)
+        frame = forward_kinematics(self.program.arm.chain, joints)[-1]
+        return FlangeSample(
+            time=time, position=position_of(frame), quaternion=quaternion_of(frame), joints=joints
+        )
+
+
+class RobotStream(FlangeStream):
+    """Samples of a simulated robot in this process, at a fixed rate, without end."""
+
+    def __init__(
+        self, robot: SimulatedRobot, rate: float = 50.0, clock: Clock | None = None
+    ) -> None:
+        """Prepare the stream; the robot starts with the first sample.
+
+        Args:
+            robot: Simulated robot.
+            rate: Samples per second [Hz].
+            clock: Clock of the stream.
+        """
+        super().__init__(clock)
+        self.robot = robot
+        self._ticks = Ticks(self.clock, rate)
+        self._begin: float | None = None
+
+    async def _next(self) -> FlangeSample | None:
+        instant = await self._ticks.next()
+        self.counts.missed = self._ticks.missed
+        if self._begin is None:
+            self._begin = instant
+        return self.robot.sample_at(instant - self._begin)

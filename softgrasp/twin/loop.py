@@ -20,16 +20,19 @@ import numpy as np
 
 from softgrasp.errors import DescriptionError, DeviceError, SafeStopError
 from softgrasp.mechanics import Array
-from softgrasp.twin.commands import VENT, Command, CommandBox
-from softgrasp.twin.description import FlangeSample, Twin
-from softgrasp.twin.finger_pieces import TwinShape, arm_joints, twin_shape
-from softgrasp.twin.flange_server import open_flange
-from softgrasp.twin.flange_streams import Clock, LatestPose, SystemClock
+from softgrasp.twin.description import KPA, FlangeSample, Twin
+from softgrasp.twin.flange_streams import Clock, LatestPose, SystemClock, open_flange
 from softgrasp.twin.modbus import Backoff
-from softgrasp.twin.piecewise_bending import KPA
-from softgrasp.twin.pneumatic_controller import ControllerReading, connect_controller
+from softgrasp.twin.model import TwinFingers
+from softgrasp.twin.piecewise_bending import TwinShape, arm_joints, twin_shape
+from softgrasp.twin.pneumatic_controller import (
+    VENT,
+    Command,
+    CommandBox,
+    ControllerReading,
+    connect_controller,
+)
 from softgrasp.twin.record import TwinRecorder, TwinRow
-from softgrasp.twin.soft_fingers import TwinFingers
 from softgrasp.twin.watchdog import Watchdog
 
 if TYPE_CHECKING:
@@ -40,8 +43,6 @@ T = TypeVar("T")
 RowCallback = Callable[[TwinRow], None]
 """Called with every row."""
 
-RETRY = 0.1
-"""Pause between two attempts of the stop at the end [s]."""
 SEARCH_PAUSE = 0.25
 """Time without a search for joints after a pose out of reach, as a search takes long [s]."""
 
@@ -49,16 +50,7 @@ SEARCH_PAUSE = 0.25
 
 
 class TwinLoop:
-    """Control loop of a twin: runs until it is stopped.
-
-    Args:
-        twin: Digital twin.
-        client: Client of its controller.
-        pose: Latest pose of its flange.
-        box: Confirmed commands of users.
-        settling: Simulation of the fingers.
-        clock: Clock of the loop.
-    """
+    """Control loop of a twin: runs until it is stopped."""
 
     def __init__(
         self,
@@ -141,12 +133,12 @@ class TwinLoop:
 
     async def _attempt(self, failure: str, request: Coroutine[Any, Any, None]) -> None:
         """Await a request to the controller, and report its failure."""
+        problem = ""
         try:
             await request
         except DeviceError as error:
-            self._report(failure, f"{failure}: {error}.")
-        else:
-            self._report(failure, "")
+            problem = f"{failure}: {error}."
+        self._report(failure, problem)
 
     def _take(self) -> None:
         """Take confirmed commands; one that vents comes before all others and replaces them."""
@@ -189,11 +181,12 @@ class TwinLoop:
             self._events.append(f"It was not accepted: {error}.")
             return
         self.watchdog.expect(time, reading, **command.written)
-        if command.switches_on:
+        if command.positive_on or command.negative_on:
             self._opened = command
 
     def _row(self, cycle: Cycle[ControllerReading]) -> TwinRow:
-        flange = self._fresh_pose()
+        self._report("flange", f"No new pose: {self._pose.problem}." if self._pose.problem else "")
+        flange = self._pose.sample
         shape = joints = tips = None
         if flange is not None:
             joints = self._arm_joints(flange, cycle.begun)
@@ -233,18 +226,13 @@ class TwinLoop:
         return joints
 
     def _shape(self, pressure: float, flange: FlangeSample) -> TwinShape | None:
+        shape, problem = None, ""
         try:
             shape = twin_shape(self.twin, pressure, flange)
         except DescriptionError as error:
-            self._report("pressure", f"No shape: {error}.")
-            return None
-        self._report("pressure", "")
+            problem = f"No shape: {error}."
+        self._report("pressure", problem)
         return shape
-
-    def _fresh_pose(self) -> FlangeSample | None:
-        """Return the latest pose; where none arrives, keep the last one and report that."""
-        self._report("flange", f"No new pose: {self._pose.problem}." if self._pose.problem else "")
-        return self._pose.sample
 
     def _note(self, sentence: str) -> None:
         self._events.append(sentence)
@@ -328,15 +316,12 @@ class TwinLoop:
                         f"Safe stop: {VENT.words}. Confirmed at {KPA * reading.pressure:.4g} kPa."
                     )
                     return ""
-            if dog.is_late(self._clock.now()) or not self._ever_connected:
+            connected = dog.ever_heard or self._client.counts.connections > 0
+            if dog.is_late(self._clock.now()) or not connected:
                 problem = refused or dog.confirmation.problem
                 dog.give_up(problem)
                 return f"after {attempts} attempts: {problem}"
-            await self._clock.sleep(RETRY)
-
-    @property
-    def _ever_connected(self) -> bool:
-        return self.watchdog.ever_heard or self._client.counts.connections > 0
+            await self._clock.sleep(0.1)
 
 
 # Polling

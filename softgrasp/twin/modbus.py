@@ -19,16 +19,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Self, TypeVar, cast
 
-from softgrasp.errors import (
-    BackendUnavailable,
-    ConnectionLostError,
-)
-from softgrasp.twin.description import (
-    CountRegister,
-    Kind,
-    PressureRegister,
-    Register,
-)
+from softgrasp.errors import BackendUnavailable, ConnectionLostError
+from softgrasp.twin.description import CountRegister, Kind, PressureRegister, Register
 
 try:
     from pymodbus.client.mixin import ModbusClientMixin
@@ -55,10 +47,7 @@ READS: dict[str, tuple[type[ModbusPDU], type[ModbusPDU]]] = {
         register_message.ReadInputRegistersResponse,
     ),
     "coil": (bit_message.ReadCoilsRequest, bit_message.ReadCoilsResponse),
-    "discrete": (
-        bit_message.ReadDiscreteInputsRequest,
-        bit_message.ReadDiscreteInputsResponse,
-    ),
+    "discrete": (bit_message.ReadDiscreteInputsRequest, bit_message.ReadDiscreteInputsResponse),
 }
 EXCEPTIONS = {
     1: "illegal function: it has none of this kind, or not in its present state",
@@ -77,8 +66,6 @@ HEADER = struct.Struct(">HHHB")
 """Transaction, protocol (0), length of the rest, unit."""
 SHORTEST, LONGEST = 2, 254
 """Range of the length field: unit and function code, up to a PDU of 253 bytes."""
-BUFFER = 1024
-"""Receive buffer of one connection [bytes]."""
 
 REMEMBERED = 64
 """Number of transactions whose late or duplicate answers are recognised."""
@@ -180,11 +167,7 @@ def spans(values: Sequence[tuple[str, Register]]) -> list[Span]:
 
 
 class Refusal(Exception):
-    """Modbus exception response of the device.
-
-    Args:
-        code: Exception code.
-    """
+    """Modbus exception response of the device."""
 
     def __init__(self, code: int) -> None:
         self.code = code
@@ -433,13 +416,7 @@ class TcpLink:
 
 
 class Connection:
-    """One TCP connection; transactions are numbered to match answers with requests.
-
-    Args:
-        stream: Incoming stream.
-        writer: Outgoing stream.
-        counts: Statistics for late and duplicate answers.
-    """
+    """One TCP connection; transactions are numbered to match answers with requests."""
 
     def __init__(
         self, stream: asyncio.StreamReader, writer: asyncio.StreamWriter, counts: LinkCounts
@@ -456,7 +433,7 @@ class Connection:
         Raises:
             OSError: Connecting failed.
         """
-        stream, writer = await asyncio.open_connection(host, port, limit=BUFFER)
+        stream, writer = await asyncio.open_connection(host, port, limit=1024)
         return cls(stream, writer, counts)
 
     async def ask(self, unit: int, pdu: bytes) -> bytes:

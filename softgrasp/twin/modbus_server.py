@@ -39,11 +39,7 @@ logging.getLogger("pymodbus").addHandler(logging.NullHandler())  # errors are ra
 
 
 class ControllerRegisters:
-    """Registers of a controller, as requests of pymodbus read and write them.
-
-    Args:
-        controller: Simulated controller behind the registers.
-    """
+    """Registers of a controller, as requests of pymodbus read and write them."""
 
     def __init__(self, controller: SimulatedController) -> None:
         self.controller = controller
@@ -71,11 +67,7 @@ class ControllerRegisters:
 
 
 class ControllerServer:
-    """Serve one controller to many connections.
-
-    Args:
-        controller: Simulated controller.
-    """
+    """Serve one controller to many connections."""
 
     def __init__(self, controller: SimulatedController) -> None:
         self.controller = controller
@@ -129,10 +121,7 @@ class ControllerServer:
 
 
 def controller_server(
-    registers: RegisterMap,
-    valve: Valve | None = None,
-    *,
-    watchdog: float | None = None,
+    registers: RegisterMap, valve: Valve | None = None, *, watchdog: float | None = None
 ) -> ControllerServer:
     """Make a simulated pneumatic controller on Modbus TCP in real time; it is not started yet.
 

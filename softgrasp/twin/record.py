@@ -33,7 +33,7 @@ from softgrasp.plugin_api import (
     write_text,
 )
 from softgrasp.twin.description import FlangeSample, Twin
-from softgrasp.twin.finger_pieces import TwinShape, twin_shape
+from softgrasp.twin.piecewise_bending import TwinShape, twin_shape
 from softgrasp.twin.pneumatic_controller import ControllerReading
 
 TWIN_FILE, JOURNAL, TABLE = "twin.json", "record.jsonl", "record.parquet"
@@ -77,11 +77,7 @@ class TwinRow(NamedTuple):
         """Measured pressure, positive and negative target [Pa]; None without a reading."""
         if self.reading is None:
             return None
-        return (
-            self.reading.pressure,
-            self.reading.positive_target,
-            self.reading.negative_target,
-        )
+        return (self.reading.pressure, self.reading.positive_target, self.reading.negative_target)
 
     def document(self) -> dict[str, Any]:
         """Convert the row to flat plain data for the record, in SI."""
@@ -108,17 +104,19 @@ class TwinRow(NamedTuple):
 
 
 def _number(name: str, axes: str, values: Sequence[float] | None) -> dict[str, Any]:
-    parts = [None] * len(axes) if values is None else values
-    return {f"{name}_{axis}": value for axis, value in zip(axes, parts, strict=True)}
+    return {f"{name}_{axis}": values and values[k] for k, axis in enumerate(axes)}
 
 
 def _tips(name: str, tips: Array) -> dict[str, Any]:
-    rows = (_number(f"{name}{k}", "xyz", tip) for k, tip in enumerate(tips.tolist(), 1))
-    return {key: value for row in rows for key, value in row.items()}
+    return {
+        f"{name}{k}_{axis}": part
+        for k, tip in enumerate(tips.tolist(), 1)
+        for axis, part in zip("xyz", tip, strict=True)
+    }
 
 
 def _count(name: str, values: Array) -> dict[str, Any]:
-    return {f"{name}_{k + 1}": value for k, value in enumerate(values.tolist())}
+    return {f"{name}_{k}": value for k, value in enumerate(values.tolist(), 1)}
 
 
 class TwinRecord(NamedTuple):
@@ -223,14 +221,6 @@ def _rows(path: Path) -> Iterator[dict[str, Any]]:
             yield row
 
 
-def _is_cut_off(path: Path) -> bool:
-    """Whether the last row of a journal is incomplete."""
-    with path.open("rb") as file:
-        end = file.seek(0, os.SEEK_END)
-        file.seek(max(end - 1, 0))
-        return file.read(1) not in (b"", b"\n")
-
-
 @result_loader
 def read_twin_record(directory: str | Path) -> TwinRecord:
     """Read the record of a run, finished or not.
@@ -243,10 +233,14 @@ def read_twin_record(directory: str | Path) -> TwinRecord:
     twin = _twin(directory / TWIN_FILE)
     if (directory / TABLE).is_file():
         return TwinRecord(twin, _table(directory / TABLE), broken=False)
-    if not (directory / JOURNAL).is_file():
-        raise ResultError(f"{directory}: expected {TABLE} or {JOURNAL}, found neither")
     journal = directory / JOURNAL
-    return TwinRecord(twin, list(_rows(journal)), _is_cut_off(journal))
+    if not journal.is_file():
+        raise ResultError(f"{directory}: expected {TABLE} or {JOURNAL}, found neither")
+    with journal.open("rb") as file:
+        end = file.seek(0, os.SEEK_END)
+        file.seek(max(end - 1, 0))
+        broken = file.read(1) not in (b"", b"\n")
+    return TwinRecord(twin, list(_rows(journal)), broken)
 
 
 def _twin(path: Path) -> Twin:

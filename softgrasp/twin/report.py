@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import cycle
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -16,8 +16,8 @@ from softgrasp.mechanics import Array
 from softgrasp.plugin_api import embed, embed_image, templates, write_text
 from softgrasp.rendering import playable_path
 from softgrasp.report import signed, style
-from softgrasp.twin.finger_pieces import TwinShape
-from softgrasp.twin.piecewise_bending import KPA
+from softgrasp.twin.description import KPA
+from softgrasp.twin.piecewise_bending import TwinShape
 from softgrasp.twin.record import TwinRecord, replay
 from softgrasp.twin.viewer import FPS, SIZE, TwinCamera, record_twin_video
 
@@ -29,31 +29,6 @@ MARGINS, GAPS = (0.75, 0.2, 0.5, 0.3), (0.7, 0.4)
 SHORTEST = 0.01
 """Smallest time on a logarithmic axis [ms]."""
 Rows = Sequence[dict[str, Any]]
-
-
-class Seen(NamedTuple):
-    """State of a recorded run at one time."""
-
-    time: float
-    """Time since the first cycle [s]."""
-    shape: TwinShape
-    joints: Array | None
-
-
-def find_seen(record: TwinRecord, time: float | None = None) -> Seen:
-    """Return the last row with a shape at or before a time; default: the end.
-
-    Raises:
-        ResultError: No row up to then has a shape.
-    """
-    for row in reversed(record.rows):
-        if time is not None and row["time"] > time + 1e-9:
-            continue
-        shape_and_joints = replay(record.twin, row)
-        if shape_and_joints is not None:
-            return Seen(float(row["time"]), *shape_and_joints)
-    when = "in the record" if time is None else f"up to {time:g} s"
-    raise ResultError(f"expected a row with a reading and a pose {when}, found none")
 
 
 def write_twin_report(
@@ -77,21 +52,21 @@ def write_twin_report(
 
     Raises:
         BackendUnavailable: The requested renderer is not available.
-        ResultError: The directory cannot be written.
+        ResultError: No row up to that time has a shape, or the directory cannot be written.
     """
     written: list[Path] = []
     caption, video_file = "", None
-    try:
-        seen = find_seen(record, at)
-    except ResultError:
-        if at is not None:
-            raise
-        seen = None  # a run without any shape still has figures
+    rows = [row for row in record.rows if at is None or row["time"] <= at + 1e-9]
+    replayed = ((row["time"], replay(record.twin, row)) for row in reversed(rows))
+    time, seen = next((item for item in replayed if item[1] is not None), (0.0, None))
+    if seen is None and at is not None:  # a run without any shape still has figures
+        raise ResultError(f"expected a row with a reading and a pose up to {at:g} s, found none")
     if seen is not None and renderer != "none":
+        shape, joints = seen
         with TwinCamera(record.twin, renderer) as camera:
-            written.append(camera.write(seen.shape, seen.joints, directory / IMAGE))
-            bend = np.degrees(seen.shape.bend)
-            caption = f"At {seen.time:.2f} s; each finger bent by {bend:.1f}°; {camera.note}."
+            written.append(camera.write(shape, joints, directory / IMAGE))
+            bend = np.degrees(shape.bend)
+            caption = f"At {time:.2f} s; each finger bent by {bend:.1f}°; {camera.note}."
             if video:
                 video_file = record_twin_video(
                     camera, _video_frames(record), playable_path(directory / VIDEO), progress
@@ -103,6 +78,7 @@ def write_twin_report(
             ("Tips", draw_tips(record, directory / TIPS)),
             ("Timing of the loop", draw_timing(record.rows, directory / TIMING)),
         ]
+    events = [(f"{row['time']:.2f} s", row["events"]) for row in record.rows if row["events"]]
     html = templates().get_template("twin.html.j2").render(
         version=__version__,
         title=f"Record of the twin '{record.twin.name}'",
@@ -113,7 +89,7 @@ def write_twin_report(
         caption=caption,
         keys=key_numbers(record),
         shown=[(title, embed_image(path)) for title, path in drawn],
-        events=_events(record),
+        events=events[-200:],
         source=record.twin.source,
     )  # fmt: skip
     written += [path for _, path in drawn] + ([video_file] if video_file else [])
@@ -133,11 +109,6 @@ def _video_frames(record: TwinRecord) -> list[tuple[TwinShape, Array | None, str
             label = f"{instant:.2f} s   {KPA * float(last[1]['pressure']):.0f} kPa"
             frames.append((*last[2], label))
     return frames
-
-
-def _events(record: TwinRecord) -> list[tuple[str, str]]:
-    events = [(f"{row['time']:.2f} s", str(row["events"])) for row in record.rows if row["events"]]
-    return events[-200:]
 
 
 def twin_words(record: TwinRecord) -> str:
@@ -211,17 +182,17 @@ def draw_pressures(record: TwinRecord, path: Path) -> Path:
     return path
 
 
-def _panels(figure: Any, count: int) -> list[Any]:
-    """Add panels side by side."""
-    grid = style.panels(figure, 1, count, margins=MARGINS, gaps=GAPS)
-    return [figure.add_subplot(grid[0, column]) for column in range(count)]
+@contextmanager
+def _side_by_side(path: Path, count: int) -> Iterator[tuple[Any, style.Table, list[Any]]]:
+    with style.figure(path, HEIGHT) as (figure, table):
+        grid = style.panels(figure, 1, count, margins=MARGINS, gaps=GAPS)
+        yield figure, table, [figure.add_subplot(grid[0, column]) for column in range(count)]
 
 
 @contextmanager
 def _over_time(path: Path, time: Array, count: int) -> Iterator[tuple[style.Table, list[Any]]]:
     """Open a figure of panels over time, each with a legend."""
-    with style.figure(path, HEIGHT) as (figure, table):
-        panels = _panels(figure, count)
+    with _side_by_side(path, count) as (figure, table, panels):
         yield table, panels
         for axes in panels:
             style.time_limits(axes, time)
@@ -266,13 +237,9 @@ def draw_timing(rows: Rows, path: Path) -> Path:
         ResultError: The file cannot be written.
     """
     time = column(rows, "time")
-    with style.figure(path, HEIGHT) as (figure, table):
-        left, right = _panels(figure, 2)
-        styles = (
-            ("latency", "answer time of the controller", 0),
-            ("lateness", "lateness of a cycle", 1),
-        )
-        for name, label, color in styles:
+    with _side_by_side(path, 2) as (_, table, (left, right)):
+        labels = {"latency": "answer time of the controller", "lateness": "lateness of a cycle"}
+        for color, (name, label) in enumerate(labels.items()):
             values = 1e3 * column(rows, name)
             table.plot(left, time, values, f"{name} [ms]", ls="", marker=".", markersize=2.5,
                        color=style.SERIES[color], label=label)  # fmt: skip

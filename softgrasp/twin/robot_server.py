@@ -16,10 +16,10 @@ from tornado.web import Application, RequestHandler
 
 from softgrasp.errors import ConnectionLostError
 from softgrasp.twin.description import RWS_PATH, RWS_PORT, require_loopback
-from softgrasp.twin.flange_server import SimulatedRobot
 from softgrasp.twin.flange_streams import (
     Clock,
     JsonDocument,
+    SimulatedRobot,
     SystemClock,
     cartesian_document,
     joint_document,

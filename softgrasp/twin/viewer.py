@@ -23,11 +23,10 @@ import viser
 
 from softgrasp.mechanics import Array
 from softgrasp.rendering import Camera, frame_points, open_renderer, stamp, write_frames, write_png
-from softgrasp.twin.commands import CommandQueue
-from softgrasp.twin.description import Twin
-from softgrasp.twin.finger_pieces import TwinShape
+from softgrasp.twin.description import KPA, Twin
 from softgrasp.twin.model import TwinModel
-from softgrasp.twin.piecewise_bending import KPA
+from softgrasp.twin.piecewise_bending import TwinShape
+from softgrasp.twin.pneumatic_controller import Command, CommandQueue
 from softgrasp.twin.record import TwinRow
 from softgrasp.viewer import DrawnModel, Page, RunningChart, plain, set_camera
 
@@ -50,7 +49,6 @@ CLOSE, OPEN, VENT = "Close", "Open", "Vent"
 SIZE, FPS = (960, 640), 24
 """Size of images [pixels], and frames per second of videos."""
 AZIMUTH_DEG, ELEVATION_DEG, MARGIN = 145.0, -14.0, 0.12
-Values = dict[str, float | bool]
 Image = npt.NDArray[np.uint8]
 
 # Web page
@@ -107,30 +105,25 @@ class TwinView:
         with self._lock:
             self._row = row
             self._log.extendleft(f"{row.time:8.2f} s  {event}" for event in row.events)
-        self._keep(row)
+        if row.pressures is not None:
+            self._pressure.add(row.time, [KPA * value for value in row.pressures])
+        if row.shape is not None:
+            self._curvature.add(row.time, row.shape.curvatures.tolist())
+            self._tip.add(row.time, (1e3 * row.shape.tips[0]).tolist())
 
     def close(self) -> None:
         """Stop updating."""
         self._ended.set()
         self._thread.join(timeout=2.0)
 
-    def _keep(self, row: TwinRow) -> None:
-        pressures = row.pressures
-        if pressures is not None:
-            self._pressure.add(row.time, [KPA * value for value in pressures])
-        if row.shape is not None:
-            self._curvature.add(row.time, row.shape.curvatures.tolist())
-            self._tip.add(row.time, (1e3 * row.shape.tips[0]).tolist())
-
     def _refresh(self) -> None:
         shown: TwinRow | None = None
         while not self._ended.wait(1.0 / 15.0):
             with self._lock:
                 row, log = self._row, list(self._log)
-            if row is None or row is shown:
-                continue
-            shown = row
-            self.show(row, log)
+            if row is not None and row is not shown:
+                shown = row
+                self.show(row, log)
 
     def show(self, row: TwinRow, log: list[str]) -> None:
         """Show a recorded row and the previous events."""
@@ -175,12 +168,7 @@ class TwinView:
 
 
 class VentButton:
-    """Button that vents the gripper at once, without key and confirmation.
-
-    Args:
-        gui: GUI of all browsers.
-        queue: Receiver of the command.
-    """
+    """Button that vents the gripper at once, without key and confirmation."""
 
     def __init__(self, gui: viser.GuiApi, queue: CommandQueue) -> None:
         self._queue = queue
@@ -190,7 +178,7 @@ class VentButton:
 
     def send(self) -> None:
         """Send the command; show the reason where it is refused."""
-        refused = self._queue.send({"positive_on": False, "negative_on": False})
+        refused = self._queue.send(Command(positive_on=False, negative_on=False))
         self.message.content = f"**not vented: {plain(refused)}**"
         self.message.visible = bool(refused)
 
@@ -215,7 +203,7 @@ class CommandPanel:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._queue, self._key, self._clock = queue, key, clock
-        self._pending: tuple[float, Values] | None = None
+        self._pending: tuple[float, Command] | None = None
         limits = twin.controller.map.writes
         with gui.add_folder("Commands", order=-1):
             self.key = gui.add_text("key", "", hint="Printed in the terminal of the twin.")
@@ -238,9 +226,13 @@ class CommandPanel:
                 "**type the key first**; it is printed in the terminal of the twin"
             )
             return
-        values = self._values(name)
-        self._pending = (self._clock(), values)
-        self.message.content = f"**waits for a confirmation:** {self._queue.words(values)}"
+        command = Command(positive_on=name == CLOSE, negative_on=name == OPEN)
+        if name == CLOSE:
+            command = command._replace(positive_target=self.positive.value / KPA)
+        else:
+            command = command._replace(negative_target=self.negative.value / KPA)
+        self._pending = (self._clock(), command)
+        self.message.content = f"**waits for a confirmation:** {command.words}"
 
     def send(self) -> None:
         """Send the proposed command of this browser if it has not expired."""
@@ -257,13 +249,6 @@ class CommandPanel:
         """Discard the proposed command."""
         self._pending = None
         self.message.content = NOTHING
-
-    def _values(self, name: str) -> Values:
-        if name == CLOSE:
-            target = self.positive.value / KPA
-            return {"positive_target": target, "positive_on": True, "negative_on": False}
-        target = self.negative.value / KPA
-        return {"negative_target": target, "negative_on": True, "positive_on": False}
 
 
 def _slider(gui: viser.GuiApi, name: str, low: float, high: float) -> viser.GuiSliderHandle[float]:

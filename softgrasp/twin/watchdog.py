@@ -13,8 +13,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from softgrasp.errors import BadAnswerError, DeviceError
-from softgrasp.twin.description import PressureRegister, Twin
-from softgrasp.twin.piecewise_bending import KPA
+from softgrasp.twin.description import KPA, PressureRegister, Twin
 from softgrasp.twin.pneumatic_controller import ATMOSPHERE, TARGETS, TRIGGERS, ControllerReading
 
 MIN_SAMPLES = 4
@@ -295,7 +294,11 @@ class Watchdog:
             self._adopts = False
             self.commanded = Commanded(time, reading.pressure, *reading[1:5])
         if self.commanded is None:
-            self._observe(reading)
+            on = _names_on(reading)
+            if on and not self._observed:
+                self._report(f"Another master: the {' and '.join(on)} trigger is on.")
+            self._observed = bool(on)
+            self._go(State.PRESSURISED if on else State.IDLE)
             return
         problems = {
             "triggers": self._wrong_triggers(reading),
@@ -314,13 +317,6 @@ class Watchdog:
                 self._fail(time, problem)
                 return
         self._go(State.PRESSURISED if self.commanded.any_on else State.IDLE)
-
-    def _observe(self, reading: ControllerReading) -> None:
-        on = _names_on(reading)
-        if on and not self._observed:
-            self._report(f"Another master: the {' and '.join(on)} trigger is on.")
-        self._observed = bool(on)
-        self._go(State.PRESSURISED if on else State.IDLE)
 
     def _fail(self, time: float, problem: str) -> None:
         """Register a disagreement that lasts; vent unless the twin holds."""

@@ -29,7 +29,6 @@ STYLE = (
 )
 """CSS of the text over a saved scene; it ignores the mouse."""
 
-FIRST_PORT = 8080
 NEXT_PORTS = 50
 """Number of consecutive ports that are tried."""
 AWAY = 1.35
@@ -57,12 +56,11 @@ class Page:
         SoftgraspError: No port is free.
     """
 
-    def __init__(self, title: str, port: int = FIRST_PORT) -> None:
+    def __init__(self, title: str, port: int = 8080) -> None:
         self.requested_port = port
         with quiet():
-            self.server = viser.ViserServer(
-                host=LOOPBACK, port=free_port(port), label=title, verbose=False
-            )
+            port = free_port(port)
+            self.server = viser.ViserServer(LOOPBACK, port, label=title, verbose=False)
             self.port = self.server.get_port()
             protect(self.server)
         self.server.gui.configure_theme(show_logo=False, show_share_button=False)
@@ -76,11 +74,8 @@ class Page:
     @property
     def words(self) -> str:
         """Sentence with the address and a replaced port."""
-        taken = (
-            ""
-            if self.requested_port in (0, self.port)
-            else f"port {self.requested_port} is in use; "
-        )
+        taken = f"port {self.requested_port} is in use; "
+        taken = "" if self.requested_port in (0, self.port) else taken
         return f"{taken}open {self.url} in a browser"
 
     def close(self) -> None:
@@ -96,10 +91,7 @@ class Page:
 
 
 def free_port(first: int) -> int:
-    """Return the first free port of this machine's loopback; 0 for any free one.
-
-    Args:
-        first: First port to try, 0 for any free one.
+    """Return the first free port of this machine's loopback from one on; 0 is any free one.
 
     Raises:
         SoftgraspError: No port is free.

@@ -57,6 +57,7 @@ COLOR = np.array([round(255 * part) for part in CONTACT_RGBA[:3]], dtype=np.uint
 RAYS = 24
 """Segments of a fan."""
 FAN_COLOR, NOW_COLOR = (90, 140, 200), (192, 57, 43)
+CENTER_COLORS = {"power": (46, 125, 80), "precision": (138, 91, 184)}
 SAME = 1e-6
 """Frames closer than this share one label [m]."""
 
@@ -108,11 +109,9 @@ class Choices(Description):
         """Equivalent command line."""
         words = ["softgrasp grasp", self.hand, self.object or "OBJECT"]
         for name in ("grasp", "density", "friction", "closure"):
-            value = getattr(self, name)
-            if value is not None:
-                words.append(
-                    f"--{name} {value:g}" if name in NUMBER_LABELS else f"--{name} {value}"
-                )
+            if (value := getattr(self, name)) is not None:
+                shown = f"{value:g}" if name in NUMBER_LABELS else value
+                words.append(f"--{name} {shown}")
         words += [self.further_options] if self.further_options else []
         words += ["--gravity"] * self.gravity + ["--hold"] * self.hold
         return " ".join(words)
@@ -136,11 +135,9 @@ def choose_hand(choices: Choices, make_scene: MakeScene) -> tuple[PosedHand, Gra
 
 
 class PosedHand:
-    """A hand in a compiled model, posed by its actuator targets.
+    """A hand in a compiled model of it or of a scene, posed by its actuator targets.
 
-    Args:
-        hand: The hand.
-        model: Model of the hand or of a scene with it; keyframe 0 is the start.
+    Keyframe 0 of the model is the start.
     """
 
     def __init__(self, hand: Hand, model: mujoco.MjModel) -> None:
@@ -158,9 +155,8 @@ class PosedHand:
         position = np.array(model.key_qpos[0])
         for name, value in self.hand.posture(targets).items():
             position[model.joint(name).qposadr[0]] = value
-        pressures = dict(
-            zip((actuator.name for actuator in self.hand.actuators), targets, strict=True)
-        )
+        actuators = (actuator.name for actuator in self.hand.actuators)
+        pressures = dict(zip(actuators, targets, strict=True))
         for digit in self.hand.soft_fingers:
             forces = actuation_forces(digit.finger, pressure=pressures[digit.as_actuator.name])
             for name, force in zip(names.soft_joint_names(digit), forces.tolist(), strict=True):
@@ -186,10 +182,8 @@ class PosedHand:
             base = self._body_pose(names.soft_link(digit.name, 0))
             tip = self._body_pose(names.soft_link(digit.name, len(digit.finger.links) - 1))
             tip[:3, 3] = self.data.site(names.tip_site(digit.name)).xpos
-            joint_frames += [
-                JointFrame(f"{digit.name} base", base),
-                JointFrame(f"{digit.name} tip", tip),
-            ]
+            poses = {"base": base, "tip": tip}
+            joint_frames += [JointFrame(f"{digit.name} {end}", at) for end, at in poses.items()]
         return joint_frames
 
     def hand_pose(self) -> Array:
@@ -318,10 +312,8 @@ class DrawnModel:
         """Visible geoms and collision shapes."""
         touching = (self.model.geom_contype > 0) | (self.model.geom_conaffinity > 0)
         solid = self.model.geom_type != int(mujoco.mjtGeom.mjGEOM_PLANE)
-        geoms: list[int] = np.union1d(
-            solid_geoms(self.model), np.flatnonzero(touching & solid)
-        ).tolist()
-        return geoms
+        colliding = np.flatnonzero(touching & solid)
+        return [*map(int, np.union1d(solid_geoms(self.model), colliding))]
 
     def _add_geom(self, geom: int) -> viser.MeshHandle:
         vertices, faces = triangles_of(self.model, geom)
@@ -409,11 +401,7 @@ class HandMarks:
         if updated(self._scene, "/frames", batched_wxyzs=quaternions, batched_positions=positions):
             return
         self._scene.add_batched_axes(
-            "/frames",
-            quaternions,
-            positions,
-            axes_length=length,
-            axes_radius=0.04 * length,
+            "/frames", quaternions, positions, axes_length=length, axes_radius=0.04 * length
         )
 
     def _draw_limits(self, frames: Sequence[JointFrame]) -> None:
@@ -444,14 +432,9 @@ class HandMarks:
             center = pose[:3, :3] @ np.array(preset.center) + pose[:3, 3]
             if updated(self._scene, f"/centers/{name}", position=center):
                 continue
+            color, radius = CENTER_COLORS.get(name, CONTACT_RGBA[:3]), 0.07 * self._size
             self._scene.add_icosphere(
-                f"/centers/{name}",
-                radius=0.07 * self._size,
-                color={"power": (46, 125, 80), "precision": (138, 91, 184)}.get(
-                    name, CONTACT_RGBA[:3]
-                ),
-                opacity=0.5,
-                position=center,
+                f"/centers/{name}", radius=radius, color=color, opacity=0.5, position=center
             )
             self._scene.add_label(f"/centers/{name}/label", f"{name} grasp", anchor="center-center")
 
@@ -488,26 +471,28 @@ def _lines(frames: Sequence[JointFrame], radius: float) -> tuple[Array, Array]:
 
 
 def fans(frames: Sequence[JointFrame], radius: float) -> tuple[Array, Array]:
-    """Triangulate the ranges of the x axes of frames: vertices (n, 3) [m], indices (m, 3).
+    """Triangulate the ranges of x axes as fans: vertices (n, 3) [m], vertex indices (m, 3).
 
-    Args:
-        frames: Frames of revolute joints with limits.
-        radius: Radius of the fans [m].
+    The frames are those of revolute joints with limits, the radius is in m.
     """
-    vertices, faces = [np.zeros((0, 3))], [np.zeros((0, 3), dtype=np.int64)]
-    around = np.arange(RAYS)
-    for number, frame in enumerate(frames):
+    rims = []
+    for frame in frames:
         assert frame.limits is not None
         low, high = frame.limits
         angles = np.linspace(low, min(high, low + 2.0 * np.pi), RAYS + 1) - frame.value
         flat = np.stack([np.cos(angles), np.sin(angles), np.zeros_like(angles)], axis=-1)
-        middle = frame.pose[:3, 3]
-        vertices.append(np.vstack([middle, middle + radius * flat @ frame.pose[:3, :3].T]))
-        first = number * (RAYS + 2)
-        faces.append(
-            np.stack([np.full(RAYS, first), first + 1 + around, first + 2 + around], axis=-1)
-        )
-    return np.concatenate(vertices), np.concatenate(faces)
+        rims.append(frame.pose[:3, 3] + radius * flat @ frame.pose[:3, :3].T)
+    middles = np.array([frame.pose[:3, 3] for frame in frames])
+    return _joined(middles, np.array(rims).reshape(-1, RAYS + 1, 3), edges=RAYS)
+
+
+def _joined(apexes: Array, rims: Array, edges: int) -> tuple[Array, Array]:
+    """Triangulate between apexes (k, 3) and the first edges of their rims (k, n, 3)."""
+    count, edge = rims.shape[1], np.arange(edges)
+    vertices = np.concatenate([apexes.reshape(-1, 1, 3), rims], axis=1).reshape(-1, 3)
+    first = np.arange(len(rims))[:, None] * (count + 1)
+    corners = (first + 0 * edge, first + 1 + edge, first + 1 + (edge + 1) % count)
+    return vertices, np.stack(corners, axis=-1).reshape(-1, 3)
 
 
 class GraspMarks:
@@ -530,15 +515,11 @@ class GraspMarks:
         if balls and updated(self._scene, CONTACTS, points=points):
             return
         self._scene.remove_by_name(CONTACTS)
-        if not balls:
-            return
-        self._scene.add_point_cloud(
-            CONTACTS,
-            points,
-            COLOR,
-            point_size=2.0 * balls[0].radius,
-            point_shape="circle",
-        )
+        if balls:
+            size = 2.0 * balls[0].radius
+            self._scene.add_point_cloud(
+                CONTACTS, points, COLOR, point_size=size, point_shape="circle"
+            )
 
     def _show_arrows(self, arrows: Sequence[Arrow]) -> None:
         if not (arrows and self.forces):
@@ -550,13 +531,9 @@ class GraspMarks:
         radius, ends = arrows[0].radius, shafts + np.diff(shafts, axis=1)
         if updated(self._scene, FORCES, points=ends):
             return
+        wide, long = HEAD[0] * radius, HEAD[1] * radius
         self._scene.add_arrows(
-            FORCES,
-            ends,
-            COLOR,
-            shaft_radius=radius,
-            head_radius=HEAD[0] * radius,
-            head_length=HEAD[1] * radius,
+            FORCES, ends, COLOR, shaft_radius=radius, head_radius=wide, head_length=long
         )
 
     def _show_cones(self, time: float) -> None:
@@ -579,27 +556,17 @@ def _contacts(log: QualityLog, time: float) -> tuple[Array, Array, Array]:
 
 
 def cones(points: Array, normals: Array, friction: Array, height: float) -> tuple[Array, Array]:
-    """Triangulate friction cones: vertices (n, 3) [m] and vertex indices (m, 3).
+    """Triangulate friction cones of one height [m]: vertices (n, 3) [m] and vertex indices (m, 3).
 
-    Args:
-        points: Apexes, (k, 3) [m].
-        normals: Unit axes, (k, 3).
-        friction: Tangents of the half angles, (k,).
-        height: Common height [m].
+    Apexes (k, 3) [m], unit axes (k, 3), and friction, the tangents of the half angles (k,).
     """
-    angle = 2.0 * np.pi * np.arange(SIDES) / SIDES
-    vertices, faces = [np.zeros((0, 3))], [np.zeros((0, 3), dtype=np.int64)]
-    around = np.arange(SIDES)
-    for number, (point, normal, mu) in enumerate(zip(points, normals, friction, strict=True)):
+    angle, rims = 2.0 * np.pi * np.arange(SIDES) / SIDES, []
+    for point, normal, mu in zip(points, normals, friction, strict=True):
         across = np.cross(normal, np.eye(3)[np.argmin(np.abs(normal))])
         across /= np.linalg.norm(across)
         ring = np.outer(np.cos(angle), across) + np.outer(np.sin(angle), np.cross(normal, across))
-        vertices.append(np.vstack([point, point + height * (normal + mu * ring)]))
-        first = number * (SIDES + 1)
-        tips = np.full(SIDES, first)
-        sides = np.stack([tips, first + 1 + around, first + 1 + (around + 1) % SIDES], axis=-1)
-        faces.append(sides)
-    return np.concatenate(vertices), np.concatenate(faces)
+        rims.append(point + height * (normal + mu * ring))
+    return _joined(points, np.array(rims).reshape(-1, SIDES, 3), edges=SIDES)
 
 
 def updated(scene: viser.SceneApi, name: str, **properties: object) -> bool:

@@ -87,10 +87,7 @@ def _single(request: Request, name: str) -> str | None:
 
 
 def protect(page: viser.ViserServer) -> None:
-    """Check every request of a page.
-
-    Args:
-        page: Started viser server.
+    """Check every request of a started page.
 
     Raises:
         BackendUnavailable: The page cannot be protected with the installed viser.

@@ -181,17 +181,12 @@ class Workbench:
         self._message = server.gui.add_markdown("", visible=False)
 
     def _add_form(self, choices: Choices, used: Mapping[str, float]) -> GraspForm:
+        hands, objects = (sorted(assets.names(kind)) for kind in ("hands", "objects"))
         form = GraspForm(
-            self._page.server.gui,
-            choices,
-            hands=sorted(assets.names("hands")),
-            objects=sorted(assets.names("objects")),
-            closures=list(CLOSURES),
-            changed=self.show_hand,
-            started=self.start,
+            self._page.server.gui, choices, hands=hands, objects=objects, closures=list(CLOSURES),
+            changed=self.show_hand, started=self.start, used=used,
             refused=lambda message: self.show_message(f"⚠ {message}"),
-            used=used,
-        )
+        )  # fmt: skip
         form.stop.on_click(lambda _: self.stop())
         return form
 
@@ -217,10 +212,8 @@ class Workbench:
             elif isinstance(error, SoftgraspError):
                 self.show_message(f"⚠ {error}")
             else:  # exceptions of the worker thread are not visible otherwise
-                kind = type(error).__name__
-                self.show_message(
-                    f"⚠ the simulation failed with an internal error: {kind}: {error}"
-                )
+                reason = f"{type(error).__name__}: {error}"
+                self.show_message(f"⚠ the simulation failed with an internal error: {reason}")
 
 
 def numbers_of(scene: GraspScene) -> dict[str, float]:
@@ -280,9 +273,8 @@ class HandView:
     @property
     def _announcement(self) -> Announcement:
         suffix = "" if self._scene is None else f" with {self._scene.object.name}"
-        return Announcement(
-            f"{self.hand.name}{suffix}", "The hand closes and opens (kinematics only)."
-        )
+        sentence = "The hand closes and opens (kinematics only)."
+        return Announcement(f"{self.hand.name}{suffix}", sentence)
 
     def _draw(self, targets: list[float]) -> None:
         self._model.pose(self.posed.pose(targets))
@@ -349,10 +341,9 @@ class ResultView:
         self._begin, self._end = (float(end) for end in result.time[[0, -1]])
         self._time, self._playing = self._end, False
         self._busy = threading.RLock()
-        body_ids = [self._playback.model.body(name).id for name in object_bodies(result.scene)]
-        self._object_geoms = np.flatnonzero(
-            np.isin(self._playback.model.geom_bodyid, body_ids)
-        ).tolist()
+        model = self._playback.model
+        body_ids = [model.body(name).id for name in object_bodies(result.scene)]
+        self._object_geoms = np.flatnonzero(np.isin(model.geom_bodyid, body_ids)).tolist()
         self._charts: list[TimeChart] = []
         page.server.gui.add_markdown("\n\n".join(map(plain, words.split("\n\n"))))
         self._add_timeline()

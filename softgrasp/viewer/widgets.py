@@ -91,14 +91,9 @@ class ActuatorSliders:
         step = _round((high - low) / STEPS, digits) or 10.0**-DIGITS
         high = max(high, low + LOCKED)
         name = actuator.name.removesuffix("_pressure").removeprefix(f"{group}_")
-        slider = gui.add_slider(
-            f"{name} / {unit}" if unit else name,
-            low,
-            high,
-            step,
-            min(max(_round(per * actuator.start, digits), low), high),
-            hint=f"{actuator.label}, {actuator.format_values(*actuator.limits)}",
-        )
+        label, start = f"{name} / {unit}" if unit else name, _round(per * actuator.start, digits)
+        hint = f"{actuator.label}, {actuator.format_values(*actuator.limits)}"
+        slider = gui.add_slider(label, low, high, step, min(max(start, low), high), hint=hint)
 
         @slider.on_update
         def _(_: object) -> None:
@@ -247,39 +242,28 @@ class GraspForm:
     ) -> None:
         self._refused = refused
         chosen = {name: getattr(choices, name) for name in NUMBER_LABELS}
-        self._used = {
-            name: _format_number(value)
-            for name, value in (used or {}).items()
-            if chosen[name] is None
-        }
+        open_fields = {name: value for name, value in (used or {}).items() if chosen[name] is None}
+        self._used = {name: _format_number(value) for name, value in open_fields.items()}
+
+        def select(label: str, names: Sequence[str], start: str) -> viser.GuiDropdownHandle[str]:
+            # a file that is no name precedes the names
+            options = tuple(names) if start in names else (start, *names)
+            return gui.add_dropdown(label, options, initial_value=start)
+
         with gui.add_folder("Grasp"):
-            self.hand = gui.add_dropdown(
-                "hand", _with_selected(hands, choices.hand), initial_value=choices.hand
-            )
-            object_name = choices.object or NONE
-            self.object = gui.add_dropdown(
-                "object", _with_selected((NONE, *objects), object_name), initial_value=object_name
-            )
-            self.grasp = gui.add_dropdown(
-                "grasp", (AS_DESCRIBED, *GRASPS), initial_value=choices.grasp or AS_DESCRIBED
-            )
-            self.numbers = {
-                name: gui.add_text(
-                    label,
-                    self._used.get(name) or _format_number(chosen[name]),
-                    hint=f"empty: {AS_DESCRIBED}",
-                )
-                for name, label in NUMBER_LABELS.items()
-            }
-            self.closure = gui.add_dropdown(
-                "closure", (AS_DESCRIBED, *closures), initial_value=choices.closure or AS_DESCRIBED
-            )
-            self.gravity = gui.add_checkbox(
-                "gravity", choices.gravity, hint="9.81 m/s² down during the closure"
-            )
-            self.hold = gui.add_checkbox(
-                "hold test", choices.hold, hint="gravity increases after the closure"
-            )
+            self.hand = select("hand", hands, choices.hand)
+            self.object = select("object", (NONE, *objects), choices.object or NONE)
+            self.grasp = select("grasp", (AS_DESCRIBED, *GRASPS), choices.grasp or AS_DESCRIBED)
+            self.numbers: dict[str, viser.GuiInputHandle[str]] = {}
+            for name, label in NUMBER_LABELS.items():
+                text = self._used.get(name) or _format_number(chosen[name])
+                self.numbers[name] = gui.add_text(label, text, hint=f"empty: {AS_DESCRIBED}")
+            closure = choices.closure or AS_DESCRIBED
+            self.closure = select("closure", (AS_DESCRIBED, *closures), closure)
+            hint = "9.81 m/s² down during the closure"
+            self.gravity = gui.add_checkbox("gravity", choices.gravity, hint=hint)
+            hint = "gravity increases after the closure"
+            self.hold = gui.add_checkbox("hold test", choices.hold, hint=hint)
             self.start = gui.add_button("Start the grasp", disabled=choices.object is None)
             self.stop = gui.add_button("Stop", color="gray", visible=False)
             self.progress = gui.add_progress_bar(0.0, visible=False, animated=True)
@@ -295,10 +279,9 @@ class GraspForm:
             DescriptionError: A numeric field is invalid.
         """
         numbers: dict[str, Any] = {
-            name: None
-            if field.value.strip() == self._used.get(name)
-            else _number(name, field.value)
-            for name, field in self.numbers.items()  # None where the user did not change it
+            name: _number(name, field.value)
+            for name, field in self.numbers.items()
+            if field.value.strip() != self._used.get(name)  # the user changed it
         }
         return Choices(
             hand=self.hand.value,
@@ -330,11 +313,6 @@ class GraspForm:
 
 def _format_number(value: float | None) -> str:
     return "" if value is None else f"{value:g}"
-
-
-def _with_selected(names: Sequence[str], chosen: str) -> tuple[str, ...]:
-    """Return the names, preceded by the selected one if that is a file."""
-    return tuple(names) if chosen in names else (chosen, *names)
 
 
 def _choose(value: str) -> str | None:

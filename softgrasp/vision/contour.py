@@ -155,12 +155,10 @@ def _crossings(profile: Array, steps: Array) -> Array:
 
 
 def refuse_cut(finger: Bools, *, flipped: bool = False) -> None:
-    """Raise an error where the finger reaches over a border of the image other than at its base.
+    """Refuse a finger that reaches over a border of the image other than at its base, the left one.
 
-    Args:
-        finger: Mask of the finger, (h, w), clamped at the left.
-        flipped: Whether left and right have been swapped; the message then names the original
-            side.
+    The mask is (h, w); if left and right have been swapped (``flipped``), the original side is
+    named.
 
     Raises:
         DescriptionError: The finger is cut off; names the borders.
@@ -256,12 +254,12 @@ def _lowest(curve: Array, depths: Array, grounds: Indices) -> Array:
     return np.stack([np.interp(position, index, curve[:, axis]) for axis in range(2)], axis=-1)
 
 
-def resample(curve: Array, step: float = 1.0, *, closed: bool = False) -> Array:
-    """Resample a curve (n, 2) at even distances of about ``step`` [pixels]."""
+def resample(curve: Array, *, closed: bool = False) -> Array:
+    """Resample a curve (n, 2) at even distances of about a pixel."""
     whole = np.concatenate([curve, curve[:1]]) if closed else curve
     lengths = np.linalg.norm(np.diff(whole, axis=0), axis=1)
     along = np.concatenate([[0.0], np.cumsum(lengths)])
-    count = max(round(along[-1] / step), 2)
+    count = max(round(along[-1]), 2)
     at = np.linspace(0.0, along[-1], count, endpoint=not closed)
     return np.stack([np.interp(at, along, whole[:, axis]) for axis in range(2)], axis=-1)
 
@@ -269,10 +267,8 @@ def resample(curve: Array, step: float = 1.0, *, closed: bool = False) -> Array:
 def chord_depths(curve: Array, reach: int) -> Array:
     """Return the distance of every point to the right of its moving chord, (n,) [pixels].
 
-    Args:
-        curve: Points about one pixel apart, (n, 2) [pixels]; right is as seen in the image when
-            moving along the curve.
-        reach: The chord of a point joins the points this many indices before and after it.
+    The curve has points (n, 2) about one pixel apart; right is as seen in the image when moving
+    along it. The chord of a point joins those ``reach`` indices before and after it.
     """
     indices = np.arange(len(curve))
     before = curve[(indices - reach).clip(0)]
@@ -304,11 +300,8 @@ def exposure_fault(image: Image) -> str:
 def photo_faults(image: Image, finger: Bools, outline: Array, joints_px: Array) -> tuple[str, ...]:
     """Describe the faults of a photograph, each with measured value, limit and remedy.
 
-    Args:
-        image: Photograph, (height, width, 3).
-        finger: Mask of the finger, (height, width).
-        outline: Closed outline, clockwise in the image, (n, 2) [pixels].
-        joints_px: Joint points, (n, 2) [pixels].
+    Photograph (height, width, 3), mask of the finger (height, width), closed outline, clockwise in
+    the image (n, 2) [pixels], and joint points (n, 2) [pixels].
 
     Raises:
         DescriptionError: It is so blurred that no angles can be read.

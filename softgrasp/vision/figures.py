@@ -60,11 +60,7 @@ KEYS = "Right click or Backspace: remove the last point. Enter: finish. Esc: can
 def steps_image(measurement: PhotoMeasurement) -> Image:
     """Draw the photograph, masks, their intersection, fitted lines, joints and angles as panels.
 
-    Args:
-        measurement: Measurement of a photograph.
-
-    Returns:
-        RGB image, (height, 1280, 3).
+    The RGB image has the shape (height, 1280, 3).
     """
     rows, columns = measurement.image.shape[:2]
     across = (WIDTH - 4.0 * GAP) / 3.0
@@ -119,13 +115,11 @@ def _draw_joints(axes: Axes, measurement: PhotoMeasurement, scale: float) -> Non
     pitch = float(np.linalg.norm(np.diff(points, axis=0), axis=1).min())
     width = measurement.image.shape[1]
     letters = float(np.clip(0.3 * pitch, 10.0 / scale, 0.035 * width))
-    smooth, side = (
-        (outline.top, 1.0) if measurement.options.notches == "bottom" else (outline.bottom, -1.0)
-    )
+    below = measurement.options.notches == "bottom"
+    smooth, side = (outline.top, 1.0) if below else (outline.bottom, -1.0)
     headings = np.arctan2(*np.gradient(points, axis=0).T[::-1])
-    for point, heading, angle in zip(
-        points, headings, np.degrees(measurement.angles), strict=False
-    ):
+    angles = np.degrees(measurement.angles)
+    for point, heading, angle in zip(points, headings, angles, strict=False):
         # beyond the smooth side, where a drooping finger spreads the angles
         outward = side * np.array([np.sin(heading), -np.cos(heading)])
         offsets = smooth - point
@@ -137,10 +131,8 @@ def _draw_joints(axes: Axes, measurement: PhotoMeasurement, scale: float) -> Non
         _write(axes, label, degrees(float(angle)), scale * letters, ha="center")
     size = max(0.014 * scale * width, 5.0)
     axes.plot(*points.T, color=DARK, lw=0.3 * size)
-    for part, color in (
-        (measurement.joints_px, BOTTOM),
-        (points[len(measurement.joints_px) :], TOP),
-    ):
+    joints = measurement.joints_px
+    for part, color in ((joints, BOTTOM), (points[len(joints) :], TOP)):
         axes.plot(*part.T, "o", color=color, ms=size, mec="white", mew=0.25 * size)
     if measurement.metres_per_px is not None:
         _draw_scale(axes, 1.2 * letters, measurement.metres_per_px, letters, scale)
@@ -149,12 +141,8 @@ def _draw_joints(axes: Axes, measurement: PhotoMeasurement, scale: float) -> Non
 def annotate_frame(track: TipTrack, index: int) -> Image:
     """Draw one frame of a tracked video with the finger's outline, the tip and its path so far.
 
-    Args:
-        track: Tracked tip.
-        index: Index of the frame in the track, from 0; negative from its end.
-
-    Returns:
-        RGB image, (height, width, 3); magnified by an integer to at least 960 pixels in width.
+    The index of the frame in the track is from 0, or negative from its end. The RGB image (height,
+    width, 3) is magnified by an integer to at least 960 pixels in width.
 
     Raises:
         BackendUnavailable: OpenCV is missing.
@@ -249,12 +237,8 @@ def draw_measurement(
 ) -> None:
     """Draw picks, and each angle beside its chord (Xiang et al. 2024, Fig. 3); clears the axes.
 
-    Args:
-        axes: Axes; their units become pixels of the image.
-        image: RGB image, (height, width, 3).
-        measured: Measurement in it.
-        size: Height of the letters [pt].
-        sigmas: Whether standard deviations are shown beside the angles.
+    The units of the axes become pixels of the RGB image (height, width, 3). Letters have a height
+    of ``size`` [pt]; ``sigmas`` adds standard deviations.
     """
     _draw_picks(axes, image, measured.picks, 0.45 * size)
     cuts = measured.picks.points
@@ -432,9 +416,8 @@ class PickingWindow:
         if count == self.total:
             return "All points are picked: Enter accepts the angles."
         if count < 2:
-            return (
-                f"Reference line: click its {('start, away from', 'end, towards')[count]} the tip."
-            )
+            end = ("start, away from", "end, towards")[count]
+            return f"Reference line: click its {end} the tip."
         cut, edge = divmod(count - 2, 1 + self.edges)
         name = {0: "the base", self.pieces: "the tip"}.get(cut, f"cut {cut}")
         where = f"at the {('first', 'other')[edge]} edge" if self.edges else "on the middle line"

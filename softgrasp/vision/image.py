@@ -149,9 +149,8 @@ class Video:
             DescriptionError: A file that is no image, or frames of different sizes; names it.
         """
         shape: tuple[int, ...] | None = None
-        for index, image in enumerate(
-            map(read_photo, self.images) if self.images else self._played()
-        ):
+        images = map(read_photo, self.images) if self.images else self._played()
+        for index, image in enumerate(images):
             shape = shape or image.shape
             if image.shape != shape:
                 raise DescriptionError(
@@ -198,22 +197,17 @@ def open_video(path: str | Path, frame_rate: float | None = None) -> Video:
         check_size(path, MAX_ARRAYS)
         cv2 = opencv()
         capture = cv2.VideoCapture(str(path))
-        opened, (played, _), stored = (
-            capture.isOpened(),
-            capture.read(),
-            capture.get(cv2.CAP_PROP_FPS),
-        )
+        opened, played = capture.isOpened(), capture.read()[0]
+        stored = capture.get(cv2.CAP_PROP_FPS)
         capture.release()
+        message = "expected frames, found a video without any"
         if not opened:
-            raise DescriptionError(
-                "expected a video, found a file that OpenCV cannot read", file=path
-            )
-        if not played:
-            raise DescriptionError("expected frames, found a video without any", file=path)
+            message = "expected a video, found a file that OpenCV cannot read"
+        if not (opened and played):
+            raise DescriptionError(message, file=path)
     else:
-        raise DescriptionError(
-            "expected a video or a directory of images, found no file", file=path
-        )
+        message = "expected a video or a directory of images, found no file"
+        raise DescriptionError(message, file=path)
     if frame_rate is None and not 0.0 < stored < math.inf:
         raise DescriptionError(
             "expected a frame rate, found none in the file; specify frames per second, such as "
@@ -226,13 +220,8 @@ def open_video(path: str | Path, frame_rate: float | None = None) -> Video:
 def in_white_light(image: Floats) -> Floats:
     """Divide an image by its background illumination, so that white paper becomes 1.
 
-    Pixels of little colour may be paper; those well below the fitted surfaces are none.
-
-    Args:
-        image: Red, green and blue from 0 to 1, (h, w, 3).
-
-    Returns:
-        The image over the surfaces, at most 1, (h, w, 3).
+    Pixels of little colour may be paper; those well below the fitted surfaces are none. The image,
+    red, green and blue from 0 to 1, (h, w, 3), becomes at most 1.
     """
 
     def may_be_paper(samples: Array) -> Bools:
@@ -256,24 +245,17 @@ def fit_surface(
     rounds: int,
     ridge: float = 0.0,
 ) -> Floats | None:
-    """Fit a polynomial surface to each channel of some pixels of an image.
+    """Fit a polynomial surface to each channel of some pixels of an image (h, w, 3), in rounds.
 
-    Args:
-        image: Image, (h, w, 3).
-        start: Returns which pixels (n, 3) are used first, (n,).
-        limits: Smallest and largest difference to the surface of pixels to which it is fitted
-            again; with an infinite one, pixels that were left out once stay out.
-        rounds: Number of fits.
-        ridge: Regularisation, over the number of pixels [–].
-
-    Returns:
-        The surfaces, (h, w, 3); None where too few pixels are left.
+    Pixels (n, 3) for which ``start`` returns true are used first; then those whose difference to
+    the surface is within the limits. With an infinite limit pixels that were left out once stay
+    out. The regularisation ``ridge`` is over the number of pixels [–]. None where too few pixels
+    are left.
     """
     step = max(image.shape[1] // SAMPLES, 1)
     few = (slice(step // 2, None, step),) * 2
-    rows, columns = (
-        np.linspace(-1.0, 1.0, count)[:, None] ** np.arange(DEGREE + 1) for count in image.shape[:2]
-    )
+    powers = np.arange(DEGREE + 1)
+    rows, columns = (np.linspace(-1.0, 1.0, n)[:, None] ** powers for n in image.shape[:2])
     samples = image[few].reshape(-1, 3).astype(float)
     terms = (rows[few[0], None, :, None] * columns[None, few[1], None, :]).reshape(len(samples), -1)
     firm = ridge * len(terms) * np.eye(terms.shape[1])

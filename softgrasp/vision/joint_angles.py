@@ -165,9 +165,7 @@ class PhotoMeasurement:
 
 
 def measure_photo(
-    photo: str | Path | npt.NDArray[Any],
-    finger: SoftFinger,
-    options: ReadingOptions | None = None,
+    photo: str | Path | npt.NDArray[Any], finger: SoftFinger, options: ReadingOptions | None = None
 ) -> PhotoMeasurement:
     """Measure the joint angles of a soft finger in a photograph.
 
@@ -208,9 +206,7 @@ def measure_photo(
 def spacings(points: Array, finger: SoftFinger) -> tuple[Array, Array]:
     """Return the distances of neighbouring points [pixels] and those of the finger [m], (m − 1,).
 
-    Args:
-        points: Joint points from the base, and maybe the tip, (m, 2) [pixels].
-        finger: Finger model.
+    The points (m, 2) [pixels] are joints from the base, and maybe the tip.
     """
     rest = np.array([*(joint.position for joint in finger.joints), finger.tip])[: len(points)]
     seen, lengths = (np.linalg.norm(np.diff(item, axis=0), axis=1) for item in (points, rest))
@@ -237,9 +233,8 @@ def _read_valleys(image: Image, count: int, options: ReadingOptions) -> Read:
             seen = segment_difference(image, options.prepare(options.empty)[0])
     except DescriptionError as error:
         fault = exposure_fault(image)  # may be why there is no finger
-        raise DescriptionError(
-            "; ".join(filter(None, [error.message, fault])), field=error.field
-        ) from None
+        message = "; ".join(filter(None, [error.message, fault]))
+        raise DescriptionError(message, field=error.field) from None
     refuse_cut(seen.finger, flipped=bool(options.flip))
     outline, below = find_outline(seen), options.notches == "bottom"
     notched, smooth = (outline.bottom, outline.top)[:: 1 if below else -1]
@@ -309,15 +304,11 @@ def _base_tilt(smooth: Array, first_joint: Array) -> float | None:
 
 
 def segment_angles(points: Array, tilt: float = 0.0) -> Array:
-    """Compute the differences of the directions of segments (Hadi et al. 2025, eq 3).
+    """Compute the differences of directions of segments (Hadi et al. 2025, eq 3), (m − 1,) [rad].
 
-    Args:
-        points: Joint points from the base, and the tip where known, (m, 2) [pixels].
-        tilt: Direction of the finger's base in the image, positive downwards [rad]; the
-            reference of the first segment.
-
-    Returns:
-        Angles, positive for a finger that bends downwards, (m − 1,) [rad].
+    Points (m, 2) [pixels] are joints from the base, and the tip where known; ``tilt`` is the
+    direction of the base in the image, positive downwards [rad], the reference of the first
+    segment. Angles are positive for a finger that bends downwards.
     """
     steps = np.diff(points, axis=0)
     headings = np.unwrap(np.arctan2(steps[:, 1], steps[:, 0]))
@@ -333,14 +324,11 @@ def design_angles(finger: SoftFinger) -> Array:
 def find_tip(outline: Array, last_joint: Array, heading: float) -> Array:
     """Find the tip: the midpoint of the two corners of the finger's end, (2,) [pixels].
 
-    Hadi et al. (2025) follow one of the corners, the rightmost one. The midpoint rotates with
-    the last link whatever the shape of its sides, and is the middle of its end face.
-
-    Args:
-        outline: Closed outline, clockwise in the image, points about one pixel apart, (n, 2)
-            [pixels].
-        last_joint: Last joint point, (2,) [pixels].
-        heading: Approximate direction of the last link, positive downwards [rad].
+    Hadi et al. (2025) follow one of the corners, the rightmost one. The midpoint rotates with the
+    last link whatever the shape of its sides, and is the middle of its end face. The outline (n, 2)
+    [pixels] is closed, clockwise in the image, its points about one pixel apart; the last joint is
+    a point (2,) [pixels], and the heading the approximate direction of the last link, positive
+    downwards [rad].
 
     Raises:
         DescriptionError: The end does not have two corners.

@@ -122,11 +122,7 @@ def measure_series(
 def _orientation(
     files: Sequence[tuple[float, Path]], finger: SoftFinger, options: PhotoOptions
 ) -> tuple[bool, list[str]]:
-    """Return whether to mirror the photographs, with warnings.
-
-    Raises:
-        DescriptionError: The images are upside down.
-    """
+    """Return whether to mirror the photographs, with warnings; refuse images upside down."""
     masks = [(mass, file.name, _overview(file, options, finger)) for mass, file in files]
     seen = [(mass, name, mask) for mass, name, mask in masks if mask is not None]
     change = _end_changes(seen)
@@ -146,7 +142,11 @@ def _orientation(
         )
     if change is None:
         return chosen, warnings
-    tips = [_tip_row(mask, at_left=chosen) / mask.shape[1] for _, _, mask in seen]
+    tips = []  # mean row of the last tenth of the finger, over the width of the image
+    for _, _, mask in seen:
+        rows, columns = np.nonzero(mask[:, ::-1] if chosen else mask)
+        ends = columns > columns.max() - 0.1 * float(np.ptp(columns))
+        tips.append(float(rows[ends].mean()) / mask.shape[1])
     if tips[-1] - tips[0] < -MIN_SINKING and clamped is not None:
         raise DescriptionError(
             f"expected a tip that sinks under weights, found it {100 * (tips[0] - tips[-1]):.2g} % "
@@ -194,14 +194,6 @@ def _find_clamped_end(
     if cut[0] == cut[1]:
         return None, ""
     return ("left" if cut[0] else "right"), "it reaches over that border only"
-
-
-def _tip_row(mask: Bools, *, at_left: bool) -> float:
-    """Return the mean row of the last tenth of the finger at one end [pixels]."""
-    rows, columns = np.nonzero(mask)
-    first, last = float(columns.min()), float(columns.max())
-    reach = 0.1 * (last - first)
-    return float(rows[columns < first + reach if at_left else columns > last - reach].mean())
 
 
 def _overview(file: Path, options: PhotoOptions, finger: SoftFinger) -> Bools | None:

@@ -132,13 +132,9 @@ def pick_angles(
     pick_noise: float = PICK_NOISE,
     depth_noise: float = DEPTH_NOISE,
 ) -> PickMeasurement:
-    """Estimate the angles of the pieces, positive for a clockwise bend in the image.
+    """Estimate the angles of the pieces, positive for a clockwise bend in the image of a camera.
 
-    Args:
-        camera: Camera of the image.
-        picks: Picks.
-        pick_noise: Standard deviation of a pick in column and in row [pixels].
-        depth_noise: Standard deviation of a depth [m].
+    Noises are the standard deviations of a pick in column and in row [pixels], and of a depth [m].
 
     Raises:
         DescriptionError: Arrays of the wrong shape, fewer than two cuts, two equal picks, a
@@ -194,9 +190,8 @@ def _check(picks: Picks) -> tuple[Array, Array, Array]:
             f"expected {cuts.size // 2} depths, one per pick, found {len(depths)}", field="depths"
         )
     if not ((depths > 0.0) & (depths < np.inf)).all():
-        raise DescriptionError(
-            f"expected depths above 0 m, found {depths.tolist()}", field="depths"
-        )
+        message = f"expected depths above 0 m, found {depths.tolist()}"
+        raise DescriptionError(message, field="depths")
     return cuts, line, depths
 
 
@@ -221,13 +216,9 @@ def _in_plane(points: Array, coefficients: Array) -> Array:
 def plane_coefficients(plane: ArrayLike, depths: ArrayLike, noise: float) -> Array:
     """Fit the plane 1/z = c₀ + c₁ x + c₂ y of points (x, y) with depths z, (..., 3) [1/m].
 
-    Least squares over the inverse depths, in which a plane is linear, with a prior of slopes
-    around zero with standard deviation ``TILT``.
-
-    Args:
-        plane: Undistorted points at depth 1, (..., k, 2).
-        depths: Depths (..., k) [m].
-        noise: Standard deviation of a depth [m].
+    Least squares over the inverse depths, in which a plane is linear, with a prior of slopes around
+    zero with standard deviation ``TILT``. Undistorted points at depth 1 (..., k, 2), depths (...,
+    k) [m], and the standard deviation of a depth [m].
     """
     points, depth = np.asarray(plane, dtype=float), np.asarray(depths, dtype=float)
     center = points.mean(axis=-2, keepdims=True)
@@ -287,14 +278,9 @@ def direction_rows(pieces: int, *, line: bool, edges: bool) -> Array:
 def solve_angles(seen: Array, covariance: Array, rows: Array) -> tuple[Array, Array]:
     """Estimate the angles from directions by generalised least squares.
 
-    Args:
-        seen: Directions as from ``directions`` [rad], (m,).
-        covariance: Covariance of the directions [rad²], (m, m).
-        rows: Derivatives as from ``direction_rows``, (m, 1 + n).
-
-    Returns:
-        The angles, positive from the first axis of the plane to the second, and their standard
-        deviations [rad], (n,) each.
+    Directions (m,) [rad] are as from ``directions``, their covariance is (m, m) [rad²], and their
+    derivatives (m, 1 + n) are as from ``direction_rows``. The angles (n,) [rad], with their
+    standard deviations, are positive from the first axis of the plane to the second.
 
     Raises:
         DescriptionError: There are fewer directions than angles.
@@ -362,11 +348,9 @@ def read_depth(path: str | Path, shape: tuple[int, ...]) -> Array:
 
 
 def depths_at(depth: Array, pixels: Array) -> Array:
-    """Return the depth at picked points, the median around each, (k,) [m].
+    """Return the depth at picked points (k, 2), the median around each, (k,) [m].
 
-    Args:
-        depth: Depth image, (height, width) [m]; 0 where there is none.
-        pixels: Picks, (k, 2).
+    The depth image (height, width) [m] has 0 where there is none.
 
     Raises:
         DescriptionError: A pick is outside the image, or has hardly any depths around it.

@@ -128,11 +128,9 @@ def _soften(image: Image) -> Floats:
 
 
 def segment(image: Image, colour: FingerColour | None = None) -> Segmentation:
-    """Find the pixels that show the finger.
+    """Find the pixels of a photograph (height, width, 3) that show the finger.
 
-    Args:
-        image: Photograph, (height, width, 3).
-        colour: Colour of the finger in white light; default: the dominant one of the image.
+    Its colour is that in white light, by default the dominant one of the image.
 
     Raises:
         DescriptionError: No or too few pixels have the colour or are darker than the background.
@@ -158,9 +156,7 @@ def segment(image: Image, colour: FingerColour | None = None) -> Segmentation:
 def segment_difference(image: Image, empty: Image) -> Segmentation:
     """Find the pixels that differ from an image of the same scene without the finger.
 
-    Args:
-        image: Photograph, (height, width, 3).
-        empty: The same without the finger.
+    Both have the shape (height, width, 3).
 
     Raises:
         DescriptionError: The images differ in size, or too little in their pixels.
@@ -296,10 +292,9 @@ def colour_of(name: str) -> FingerColour:
 def find_markers(image: Image, markers: Markers, count: int) -> tuple[Array, Segmentation]:
     """Find dots and order them from the left end of the finger.
 
-    Args:
-        image: Photograph, (height, width, 3).
-        markers: Colour of the dots in white light; ``auto`` for the only colour of the image.
-        count: Number of dots: one on every joint, and one on the tip. One more is on the base.
+    There are ``count`` dots, one on every joint and one on the tip, or one more on the base. Their
+    colour is that in white light, or ``auto`` for the only colour of the photograph (height, width,
+    3).
 
     Returns:
         Their centres, (count, 2) or (count + 1, 2) [pixels], and the pixels of the dots with a
@@ -334,10 +329,8 @@ def find_markers(image: Image, markers: Markers, count: int) -> tuple[Array, Seg
 
 def _dots(coloured: Bools, weight: Floats) -> Array:
     """Return the centres of round pieces, (n, 2) [pixels]."""
-    cv2 = opencv()
-    _, labels, statistics, _ = cv2.connectedComponentsWithStats(
-        coloured.astype(np.uint8), connectivity=4
-    )
+    cv2, mask = opencv(), coloured.astype(np.uint8)
+    _, labels, statistics, _ = cv2.connectedComponentsWithStats(mask, connectivity=4)
     across, down, area = statistics[:, cv2.CC_STAT_WIDTH : cv2.CC_STAT_AREA + 1].T
     diameter, width = np.maximum(across, down), coloured.shape[1]
     good = (area > ROUND * np.pi / 4.0 * diameter**2) & (diameter > MIN_DOT * width)

@@ -129,14 +129,11 @@ def synthetic_photo(
 
 
 def lit_and_noisy(image: Image, light: float = 0.0, noise: float = 0.0, seed: int = 0) -> Image:
-    """Light an image unevenly and add noise.
+    """Light an RGB image (height, width, 3) unevenly and add noise.
 
-    Args:
-        image: RGB image, (height, width, 3).
-        light: Change of brightness from the middle to the border: 0.3 is from 70 % at the left to
-            130 % at the right; exposed so that the bright border does not change.
-        noise: Standard deviation in every channel of every pixel [fraction of full scale].
-        seed: Seed of the noise.
+    ``light`` is the change of brightness from the middle to the border: 0.3 is from 70 % at the
+    left to 130 % at the right; exposed so that the bright border does not change. ``noise`` is the
+    standard deviation in every channel of every pixel [fraction of full scale].
 
     Raises:
         DescriptionError: A number is out of range.

@@ -141,9 +141,8 @@ def track_tip(
     frames = (np.ascontiguousarray(frame[:, :: -1 if flip else 1]) for frame in played)
     first = next(frames, None)
     if first is None:
-        raise DescriptionError(
-            f"expected a frame {first_frame}, found a video that is shorter", file=video.path
-        )
+        message = f"expected a frame {first_frame}, found a video that is shorter"
+        raise DescriptionError(message, file=video.path)
     try:
         start = tip_start(check_image(first), colour)
     except DescriptionError as error:
@@ -244,11 +243,9 @@ class TipStart:
 
 
 def tip_start(frame: Image, colour: FingerColour | None = None) -> TipStart:
-    """Find the end of a finger that points to the right.
+    """Find the end of a finger that points to the right in an RGB image (h, w, 3).
 
-    Args:
-        frame: RGB image, (h, w, 3).
-        colour: Colour of the finger; default: the dominant one.
+    Its colour is by default the dominant one.
 
     Raises:
         DescriptionError: No finger there, or a border of the image cuts it off.
@@ -309,23 +306,17 @@ def _patch(finger: Bools, tip: Array, heading: float, length: float) -> tuple[Bo
     along = x * np.cos(heading) + y * np.sin(heading)
     beside = y * np.cos(heading) - x * np.sin(heading)
     near = (along > -PART * length) & (np.abs(beside) < PART * length)
-    cv2 = opencv()
-    wide, narrow = (
-        cv2.dilate(
-            finger.astype(np.uint8),
-            cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * pixels + 1,) * 2),
-        )
-        > 0
-        for pixels in (rim, 2)
-    )
+    cv2, mask = opencv(), finger.astype(np.uint8)
+    sizes = ((2 * pixels + 1,) * 2 for pixels in (rim, 2))
+    brushes = (cv2.getStructuringElement(cv2.MORPH_ELLIPSE, size) for size in sizes)
+    wide, narrow = (cv2.dilate(mask, brush) > 0 for brush in brushes)
     return near & wide, near & wide & ~narrow
 
 
 def signal(frame: Image, weights: Array) -> Floats:
     """Compute the one channel in which finger and background differ by 1, (h, w)."""
-    return np.asarray(
-        opencv().transform(frame.astype(np.float32), weights[None].astype(np.float32))
-    )
+    row = weights[None].astype(np.float32)
+    return np.asarray(opencv().transform(frame.astype(np.float32), row))
 
 
 def _length(frame: Image, colour: FingerColour) -> float:

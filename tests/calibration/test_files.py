@@ -116,9 +116,9 @@ def test_a_missing_finger_is_reported(tmp_path: Path) -> None:
 def test_invalid_problems_are_refused(
     changes: dict[str, Any], sentence: str, golden: Golden
 ) -> None:
-    with pytest.raises(sg.DescriptionError) as caught:
-        CalibrationProblem(finger=sg.io.load_finger("paper000"), **changes)
-    golden(str(caught.value), sentence)
+    golden.refused(
+        lambda: CalibrationProblem(finger=sg.io.load_finger("paper000"), **changes), sentence
+    )
 
 
 def test_a_release_has_counts_or_a_trace() -> None:

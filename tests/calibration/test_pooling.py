@@ -109,8 +109,7 @@ def test_pooled_files_are_those_of_a_calibration(tmp_path: Path) -> None:
     low, high = document["parameters"]["stiffness_1"]["next_finger_interval"]
     assert low < 0.9 * FINGER.joints[0].stiffness
     assert high > 1.15 * FINGER.joints[0].stiffness
-    again = pool_fingers(directories[::-1])
-    np.testing.assert_allclose(again.mean, pooled.mean, rtol=0.03)
+    np.testing.assert_allclose(pool_fingers(directories[::-1]).mean, pooled.mean, rtol=0.03)
 
 
 def test_what_is_no_mould_is_refused(tmp_path: Path) -> None:

@@ -46,16 +46,14 @@ def drawn(
 def test_the_response_solves_the_differential_equations(second: tuple[float, ...]) -> None:
     """Commands jump to drawn levels before the last one is reached; equal time constants too."""
     times = np.linspace(0.0, 1.0, 201)
-    levels = HIGH * np.random.default_rng(1).random(5)
-    commands = levels[(times // 0.2).clip(0, 4).astype(int)]
+    commands = (HIGH * np.random.default_rng(1).random(5))[(times // 0.2).clip(0, 4).astype(int)]
     record = PressureRecord(times, commands, 0.0 * times)
     constants = np.array([0.08, *second])
     dead = 0.0123
 
     def slope(time: float, state: Array) -> Array:
         row = np.searchsorted(times, time - dead, side="right") - 1
-        drive = np.append(commands[max(int(row), 0)], state[:-1])
-        return (drive - state) / constants
+        return (np.append(commands[max(int(row), 0)], state[:-1]) - state) / constants
 
     solved = solve_ivp(slope, (0.0, 1.0), np.full(len(constants), commands[0]), t_eval=times,
                        max_step=1e-3, rtol=1e-8)  # fmt: skip
@@ -141,7 +139,6 @@ def test_the_command_writes_a_finger_that_lags(run: Run, tmp_path: Path) -> None
     assert document["values"]["fill_time"] == pytest.approx(0.08, rel=0.02)
     assert (out / "pressure_step.png").is_file()
     lag = sg.io.load_finger(out / "finger.yaml").pressure_lag
-    assert lag is not None
     assert lag.vent == pytest.approx(0.2, rel=0.02)
     short = write(tmp_path / "short.csv", drawn(end=0.3))
     for code, more in ((1, []), (0, ["--accept"])):

@@ -13,7 +13,7 @@ import pytest
 import softgrasp as sg
 from softgrasp.calibration.credibility import Credibility
 from softgrasp.calibration.measurement_checks import Finding, PlausibleQuantity
-from softgrasp.calibration.next_measurements import Advice
+from softgrasp.calibration.posterior import Advice
 from softgrasp.calibration.refits import Alternative, MisfitTest, Nuisance, single_values
 from softgrasp.calibration.result import document, load_calibration, save_calibration
 from softgrasp.cli.calibrate import _photo_options
@@ -59,8 +59,7 @@ KINDS: dict[str, Any] = {
 def test_every_kind_of_finding_passes_the_serialiser(kind: str) -> None:
     """Numbers of numpy become plain data, NaN and infinity null."""
     parts: dict[str, Any] = dict.fromkeys(KINDS, ()) | {kind: (KINDS[kind],)}
-    text = json.dumps(Credibility(**parts).document(), allow_nan=False)
-    (read,) = json.loads(text)[kind]
+    (read,) = json.loads(json.dumps(Credibility(**parts).document(), allow_nan=False))[kind]
     for name, value in vars(KINDS[kind]).items():
         if isinstance(value, float | np.floating) and not math.isfinite(value):
             assert read[name] is None
@@ -98,13 +97,13 @@ def test_a_wrong_row_is_named_saved_and_read_again(
     again = load_calibration(tmp_path)
     assert again.credibility == one_wrong_row.credibility
     assert again.status.name == "NOT_CREDIBLE"
+    assert "the fit is not credible" in (tmp_path / "finger.yaml").read_text(encoding="utf-8")
     assert document(again)["credibility"] == document(one_wrong_row)["credibility"]
 
 
 def test_a_wrong_row_is_no_error_of_the_others(
     one_wrong_row: sg.calibration.CalibrationResult, tmp_path: Path
 ) -> None:
-    assert one_wrong_row.credibility is not None
     (only,) = one_wrong_row.credibility.findings
     assert only.sentence.startswith("springs: row 3, of 40 g: its angles are 1.4 times those")
     assert only.refutes
@@ -127,7 +126,6 @@ def test_a_wrong_row_is_no_error_of_the_others(
 def test_readings_that_fit_worse_are_not_reported(name: str, kept: str, gone: str) -> None:
     stages = ["springs"] if name.startswith("decimal") else ["torques"]
     verdict = sg.calibrate(wrong(name), stages=stages, models=False).credibility
-    assert verdict is not None
     sentences = " | ".join(one.sentence for one in verdict.findings)
     assert kept in sentences
     assert gone not in sentences
@@ -139,10 +137,8 @@ def test_two_wrong_rows_keep_their_numbers_of_the_table() -> None:
     hung = list(problem.hung)
     hung[2] = hung[2].replace(angles=tuple((TABLE[2] / 1.37).tolist()))
     for row in (1, 4):
-        flipped = tuple(-angle for angle in hung[row].angles)
-        hung[row] = hung[row].replace(angles=flipped)
+        hung[row] = hung[row].replace(angles=tuple(-angle for angle in hung[row].angles))
     verdict = sg.calibrate(problem.replace(hung=tuple(hung)), models=False).credibility
-    assert verdict is not None
     starts = {one.sentence[:21] for one in verdict.findings if one.values}
     assert starts == {"springs: row 2, of 20", "springs: row 5, of 80"}
     covered = {number for one in verdict.findings for number in one.values}
@@ -163,7 +159,6 @@ def test_an_interval_of_many_decades_is_none_with_what_determines_it() -> None:
 def test_the_value_of_a_parameter_is_reported_once() -> None:
     """Findings name parameters; their values are those of the result."""
     verdict = sg.calibrate(wrong("joint 3 held"), stages=["springs"], models=False).credibility
-    assert verdict is not None
     assert any("k3" in one.sentence for one in verdict.findings)
     assert not any("k3 =" in one.sentence for one in verdict.findings)
 
@@ -172,8 +167,7 @@ def test_an_error_of_each_value() -> None:
     effects = [one.effect for one in single_values(["a", "b"], 0.1)]
     assert np.array(effects) == pytest.approx(np.eye(2))
     assert all(one.single for one in single_values(["a", "b"], 0.1))
-    both = Nuisance("a {}", np.ones(2), "", 0.1)
-    assert not both.single
+    assert not Nuisance("a {}", np.ones(2), "", 0.1).single
 
 
 def test_photographs_without_the_tip_are_an_option(tmp_path: Path) -> None:

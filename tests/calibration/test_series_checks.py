@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from softgrasp.calibration.series_checks import MIN_LEVELS, series_findings
+from softgrasp.calibration.track_checks import MIN_LEVELS, series_findings
 from softgrasp.description.calibration import CalibrationProblem, HungAngles, TipForce
 from tests.calibration.problems import FINGER
 

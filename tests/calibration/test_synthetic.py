@@ -8,11 +8,7 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.calibration.synthetic import (
-    GRAMS,
-    synthetic_forces,
-    write_sample,
-)
+from softgrasp.calibration.synthetic import GRAMS, synthetic_forces, write_sample
 from softgrasp.cli import main
 from softgrasp.errors import ResultError
 from tests.calibration.problems import FINGER
@@ -49,8 +45,7 @@ def test_the_photographs_show_the_finger_under_its_weights(tmp_path: Path) -> No
     problem = load_problem(tmp_path / "problem.yaml").problem
     for load in problem.hung:
         truth = sg.equilibrium(FINGER, tip_mass=load.mass, error_estimate=False).joint_angles
-        error = np.asarray(load.angles[:6]) - truth[:6]
-        assert np.sqrt(np.mean(error**2)) < np.radians(0.5)
+        assert np.sqrt(np.mean((np.asarray(load.angles[:6]) - truth[:6]) ** 2)) < np.radians(0.5)
     assert len(problem.forces) == 5
     forces = [one.force for one in problem.forces]
     assert forces == sorted(forces)

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from softgrasp.calibration.video_checks import check_video, find_copied_frames, swing_frequency
+from softgrasp.calibration.track_checks import check_video, find_copied_frames, swing_frequency
 from softgrasp.errors import DescriptionError
 from tests.calibration.problems import FINGER
 
@@ -18,8 +18,7 @@ RATE, FREQUENCY = 960.0, 12.0
 def release(seconds: float = 1.0, rate: float = RATE, swing: float = 0.02) -> np.ndarray:
     """A decaying oscillation of the tip around a final height [m]."""
     time = np.arange(round(seconds * rate)) / rate
-    decay = swing * np.exp(-6.0 * time)
-    return 0.03 - decay * np.cos(2.0 * np.pi * FREQUENCY * time)
+    return 0.03 - (swing * np.exp(-6.0 * time)) * np.cos(2.0 * np.pi * FREQUENCY * time)
 
 
 def findings(heights: np.ndarray, stated: float = RATE, likeness: float = 0.99) -> list[str]:
@@ -61,8 +60,7 @@ def test_the_frame_rate_of_playback_is_refused_and_the_recorded_one_named():
 
 
 def test_copied_frames_are_counted():
-    slow = release(1.0, 480.0)
-    doubled = np.repeat(slow, 2)
+    doubled = np.repeat(release(1.0, 480.0), 2)
     (doubt,) = findings(doubled)
     assert "% of the frames of the motion are copies of the frame before" in doubt
     assert find_copied_frames(np.stack([0.0 * doubled, doubled / 1e-4], axis=1)) > 0.4

@@ -110,17 +110,25 @@ def good(seed: int) -> CalibrationProblem:
     return Bench(true_finger(), seed=seed).problem()
 
 
+def with_angles(problem: CalibrationProblem, angles: Array) -> CalibrationProblem:
+    """The problem with other angles under its weights [rad], (n, joints)."""
+    rows = zip(problem.hung, np.asarray(angles).tolist(), strict=True)
+    return problem.replace(hung=tuple(one.replace(angles=tuple(row)) for one, row in rows))
+
+
+def with_forces(problem: CalibrationProblem, forces: Array) -> CalibrationProblem:
+    """The problem with other forces [N], (n,)."""
+    pairs = zip(problem.forces, np.asarray(forces).tolist(), strict=True)
+    return problem.replace(forces=tuple(one.replace(force=force) for one, force in pairs))
+
+
 # Mistakes
 
 Change = Callable[[CalibrationProblem], CalibrationProblem]
 
 
 def _angles(change: Callable[[Array], Array]) -> Change:
-    return lambda p: p.replace(
-        hung=tuple(
-            one.replace(angles=tuple(change(np.array(one.angles)).tolist())) for one in p.hung
-        )
-    )
+    return lambda p: with_angles(p, [change(np.array(one.angles)) for one in p.hung])
 
 
 def _hung(change: Callable[[list[HungAngles]], list[HungAngles]]) -> Change:
@@ -206,10 +214,7 @@ def _measured(seed: int, rig: HungRig) -> CalibrationProblem:
     problem, rng = good(seed), np.random.default_rng(700 + seed)
     k = finger_values(true_finger(), "stiffness")
     exact = rig.angles(PlanarChain.of(true_finger()), k[None])[0, :, :OBSERVED]
-    angles = exact + ANGLE_NOISE * rng.standard_normal(exact.shape)
-    rows = [one.replace(angles=tuple(row)) for one, row in zip(problem.hung, angles.tolist(),
-                                                               strict=True)]  # fmt: skip
-    return problem.replace(hung=tuple(rows))
+    return with_angles(problem, exact + ANGLE_NOISE * rng.standard_normal(exact.shape))
 
 
 def series(seed: int, factors: tuple[float, ...] = (1.0, 1.0, 1.0),
@@ -230,11 +235,8 @@ def hysteresis(seed: int) -> CalibrationProblem:
 
 def straight(seed: int) -> CalibrationProblem:
     """Angles in proportion to the weight."""
-    rows = good(seed).hung
-    slope = np.array(rows[-1].angles) / MASSES[-1]
-    return good(seed).replace(
-        hung=tuple(one.replace(angles=tuple((one.mass * slope).tolist())) for one in rows)
-    )
+    slope = np.array(good(seed).hung[-1].angles) / MASSES[-1]
+    return with_angles(good(seed), MASSES[:, None] * slope)
 
 
 def other_finger(seed: int) -> CalibrationProblem:
@@ -308,9 +310,7 @@ def _row(index: int, change: Callable[[Array], Array]) -> Callable[[Array], Arra
 
 def _hung_row(index: int, change: Callable[[Array], Array]) -> Change:
     def changed(p: CalibrationProblem) -> CalibrationProblem:
-        table = _row(index, change)(np.array([one.angles for one in p.hung]))
-        return p.replace(hung=tuple(one.replace(angles=tuple(row)) for one, row
-                                    in zip(p.hung, table.tolist(), strict=True)))  # fmt: skip
+        return with_angles(p, _row(index, change)(np.array([one.angles for one in p.hung])))
 
     return changed
 

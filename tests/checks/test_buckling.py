@@ -68,8 +68,7 @@ def test_an_arm_buckles_where_its_load_path_does() -> None:
     """The force of ``buckling_loads`` is where the equilibria of the chain branch."""
     shipped = sg.hydraulics.load_hydraulic_arm("hydraulic_two_section")
     weightless = shipped.replace(gravity=(0.0, 0.0, 0.0))
-    robot = arm_robot(weightless, 4)
-    (force,) = buckling_loads(robot, WEIGHTLESS).tip_forces.values()
+    (force,) = buckling_loads(arm_robot(weightless, 4), WEIGHTLESS).tip_forces.values()
     load = weightless.tip_load.replace(force=(0.0, 0.0, -1.2 * force), frame="base")
     chain = ArmChain(weightless.replace(tip_load=load), 4)
     assert 1.2 * chain.rest([0.0] * 6).buckling_factor == pytest.approx(1.0, rel=2e-3)

@@ -60,11 +60,9 @@ def test_fingers_of_micrometres_are_a_problem(run: Run, tmp_path: Path) -> None:
     trimesh.creation.box((12.0, 20.0, 40.0)).export(tmp_path / "bar.stl")
     path = tmp_path / "hand.urdf"
     path.write_text(TWICE, "utf-8")
-    ran = run("check", path, "--json")
-    (problem,) = ran.json["problems"]
+    (problem,) = run("check", path, "--json").json["problems"]
     assert "the meshes were converted from millimetres twice" in problem
-    fixed = run("check", path, "--fix", "--out", "fixed.urdf", "--json")
-    assert fixed.json["problems"] == []
+    assert run("check", path, "--fix", "--out", "fixed.urdf", "--json").json["problems"] == []
     assert 'scale="0.001 0.001 0.001"' in Path("fixed.urdf").read_text("utf-8")
 
 
@@ -79,8 +77,7 @@ def test_one_cause_is_one_problem(run: Run, tmp_path: Path) -> None:
     assert "--units mm" in problem
     assert "<mesh>" in problem
     assert ran.json["remarks"] == []
-    cured = run("check", path, "--units", "mm", "--json")
-    assert cured.code == 0
+    assert run("check", path, "--units", "mm", "--json").code == 0
     refused = run("grasp", path, "sphere", "--no-video", "--no-report")
     assert refused.code == 2
     assert "--units mm" in refused.err

@@ -81,8 +81,7 @@ def test_masses(mass: float, severity: str) -> None:
 
 
 def test_a_mass_in_grams() -> None:
-    volume = math.pi * 0.008**2 * (0.05 + 4 / 3 * 0.008)
-    grams = row(density=None, mass=1e3 * 1200.0 * volume)
+    grams = row(density=None, mass=1e3 * 1200.0 * (math.pi * 0.008**2 * (0.05 + 4 / 3 * 0.008)))
     result = sg.inspect(hand(finger("L", -0.05, grams), finger("R", 0.05)))
     (finding,) = result.check("density").findings
     assert finding.subject == "link 'L_P1'"
@@ -92,8 +91,7 @@ def test_a_mass_in_grams() -> None:
 
 
 def test_sizes() -> None:
-    long = hand(finger("L", -0.05, row(a=2.5)), finger("R", 0.05))
-    assert only(long, "size").actual == "2.5 m"
+    assert only(hand(finger("L", -0.05, row(a=2.5)), finger("R", 0.05)), "size").actual == "2.5 m"
 
 
 @pytest.mark.parametrize(
@@ -124,8 +122,7 @@ def test_a_start_on_the_wrong_side() -> None:
 
 
 def test_fingers_that_start_inside_each_other() -> None:
-    near = hand(finger("L", -0.005, row()), finger("R", 0.005, row()))
-    finding = only(near, "overlap")
+    finding = only(hand(finger("L", -0.005, row()), finger("R", 0.005, row())), "overlap")
     assert finding.severity == "remark"  # they do not collide, so a grasp is possible
     # capsules of radius 8 mm, 10 mm apart
     assert finding.numbers["deepest_m"] == pytest.approx(0.006, abs=1e-6)
@@ -157,8 +154,7 @@ def test_a_joint_whose_path_is_blocked(low: float, severity: str | None) -> None
 def test_parts_that_overlap_at_the_start_block_no_joint() -> None:
     """They do not collide in a simulation, so that such a thumb closes."""
     post = finger("R", 0.02, row(limits=(0.0, 0.0), radius=0.01))
-    moving = finger("L", -0.02, row(limits=(0.6, 1.2), start=0.6))
-    result = sg.inspect(hand(moving, post))
+    result = sg.inspect(hand(finger("L", -0.02, row(limits=(0.6, 1.2), start=0.6)), post))
     assert result.check("overlap").findings
     assert [one for one in result.check("reachable").findings if one.severity == "problem"] == []
 

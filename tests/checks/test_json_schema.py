@@ -115,8 +115,7 @@ def test_saved_descriptions_are_valid(tmp_path: Path) -> None:
 def trees(tree: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
     """All parts of a tree with their paths."""
     yield path, tree
-    parts = tree.items() if isinstance(tree, dict) else enumerate(tree)
-    for key, part in parts:
+    for key, part in tree.items() if isinstance(tree, dict) else enumerate(tree):
         if isinstance(part, dict | list):
             yield from trees(part, (*path, key))
         else:

@@ -36,8 +36,7 @@ def test_hands_of_tendons_are_checked_in_the_start_posture_of_their_grasp(tmp_pa
     hand = sg.load_hand(written(tmp_path, TENDON))
     built = hand_model(hand)
     start = built.start_of("power")
-    expected = hand.posture(hand.grasps.power.start)
-    for name, value in expected.items():
+    for name, value in hand.posture(hand.grasps.power.start).items():
         assert start[built.model.joint(name).qposadr[0]] == pytest.approx(value, abs=1e-9)
 
 

@@ -17,7 +17,7 @@ from softgrasp.description.geometry import Mesh
 from softgrasp.description.robot import Link, Robot
 from softgrasp.io.urdf import read_robot
 from softgrasp.io.urdf.length_unit import UnitScale, in_metres, unit_doubt
-from softgrasp.io.urdf.text_edits import edit_file
+from softgrasp.io.urdf.writer import edit_file
 from tests.conftest import Run
 
 Damage = Callable[[Robot], Robot]
@@ -64,7 +64,6 @@ def inertials(factor_of_mass: float, factor_of_inertia: float) -> Damage:
     """Multiply all masses and inertias."""
 
     def changed(link: Link) -> Link:
-        assert link.inertial is not None
         inertia = tuple(factor_of_inertia * one for one in link.inertial.inertia or ())
         return link.replace(
             inertial=link.inertial.replace(
@@ -99,7 +98,6 @@ def numbers_of(robot: Robot) -> np.ndarray:
     """All masses, inertias, positions, sizes and limits of a robot."""
     values: list[float] = []
     for link in robot.links:
-        assert link.inertial is not None
         values += [link.inertial.mass, *link.inertial.origin.xyz, *(link.inertial.inertia or ())]
         for part in (*link.visuals, *link.collisions):
             assert not isinstance(part.shape, Mesh)
@@ -160,15 +158,12 @@ def test_a_good_file_is_not_written_again(run: Run, tmp_path: Path) -> None:
 
 def test_meshes_in_millimetres_are_the_one_cause(run: Run, tmp_path: Path) -> None:
     """Masses and inertias stay as they are: only scales are added."""
-    bar = trimesh.creation.box((12.0, 20.0, 40.0))
-    bar.export(tmp_path / "bar.stl")
+    trimesh.creation.box((12.0, 20.0, 40.0)).export(tmp_path / "bar.stl")
     text = hand_text(mesh='<mesh filename="bar.stl"/>')
     damaged = tmp_path / "mm.urdf"
     damaged.write_text(text, "utf-8")
     robot = read_robot(damaged)
-    doubt = unit_doubt(robot)
-    assert doubt is not None
-    assert doubt.scale == (1e-3, 1.0, 1.0)
+    assert unit_doubt(robot).scale == (1e-3, 1.0, 1.0)
     (change,) = sg.checks.repairs(robot)
     assert (change.field, change.before, change.after) == ("lengths", (40.0,), (0.04,))
     ran = run("check", damaged, "--fix", "--out", "elsewhere/fixed.urdf", "--json")
@@ -184,8 +179,7 @@ def test_an_inertia_is_kept_where_the_geometry_is_implausible() -> None:
     """A geometry that fits no mass gives no inertia."""
     from tests.checks.test_robot import VOLUME, bar, robot
 
-    odd = robot(*(bar(name, 25.0 * VOLUME, 30.0) for name in "abc"))
-    assert sg.checks.repairs(odd) == ()
+    assert sg.checks.repairs(robot(*(bar(name, 25.0 * VOLUME, 30.0) for name in "abc"))) == ()
 
 
 def test_a_light_link_among_good_ones_keeps_its_mass() -> None:

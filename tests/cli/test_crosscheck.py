@@ -1,11 +1,8 @@
 """``softgrasp crosscheck``: files, sentences, exit codes."""
 
-from __future__ import annotations
-
 import html
 import json
 import shlex
-from pathlib import Path
 
 import pytest
 
@@ -13,7 +10,7 @@ import softgrasp as sg
 from softgrasp.errors import BackendUnavailable
 from softgrasp.extensions import ENGINES
 from softgrasp.sim.engines import MujocoEngine
-from tests.conftest import Golden, Run, files_in
+from tests.conftest import files_in
 from tests.sim.engines import require_engine
 from tests.support.engines import ChangedEngine
 from tests.support.scenes import diverging
@@ -27,7 +24,7 @@ def twin(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(ENGINES, "twin", MujocoEngine)
 
 
-def test_engines_that_agree_end_with_0(run: Run, tmp_path: Path, golden: Golden) -> None:
+def test_engines_that_agree_end_with_0(run, tmp_path, golden):
     ran = run("crosscheck", "four_finger_sphere", *WORDS, "--no-report", "--out", "out")
     assert ran.code == 0
     golden(ran.err, "softgrasp: warning: quick: other time steps and")
@@ -43,14 +40,10 @@ def test_engines_that_agree_end_with_0(run: Run, tmp_path: Path, golden: Golden)
 
 
 @pytest.mark.slow
-def test_a_difference_beyond_tolerance_ends_with_1(
-    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, golden: Golden
-) -> None:
+def test_a_difference_beyond_tolerance_ends_with_1(run, monkeypatch, tmp_path, golden):
     slippery = sg.Contact(stiffness=2e4, static_friction=0.3)
     monkeypatch.setitem(
-        ENGINES,
-        "twin",
-        lambda: ChangedEngine(lambda scene: scene.replace(contact=slippery)),
+        ENGINES, "twin", lambda: ChangedEngine(lambda scene: scene.replace(contact=slippery))
     )
     words = ("crosscheck", "four_finger_askew", *WORDS, "--out", "out")
     ran = run(*words)
@@ -75,7 +68,7 @@ def test_a_difference_beyond_tolerance_ends_with_1(
     assert run(*words, *wide, "--no-report").code == 0
 
 
-def test_a_time_step_is_that_of_all_engines(run: Run) -> None:
+def test_a_time_step_is_that_of_all_engines(run):
     message = run("crosscheck", "four_finger_sphere", *WORDS, "--timestep", "5e-4", "--no-report",
                "--json").json  # fmt: skip
     assert {engine["time step"] for engine in message["engines"].values()} == {"0.5 ms"}
@@ -86,7 +79,7 @@ def test_a_time_step_is_that_of_all_engines(run: Run) -> None:
 
 
 @pytest.mark.slow
-def test_the_report_lists_what_ran(run: Run, tmp_path: Path) -> None:
+def test_the_report_lists_what_ran(run, tmp_path):
     (tmp_path / "my finger.yaml").write_text("finger: paper000\ntip_mass: 0.02\n")
     again = (
         "softgrasp crosscheck 'my finger.yaml' --backends mujoco,ode --timestep 0.0005 "
@@ -102,9 +95,7 @@ def test_the_report_lists_what_ran(run: Run, tmp_path: Path) -> None:
     assert f"Command: <code>{again}</code>" in html.unescape(page)
 
 
-def test_a_simulation_that_diverges_ends_with_4_and_writes_its_files(
-    run: Run, tmp_path: Path
-) -> None:
+def test_a_simulation_that_diverges_ends_with_4_and_writes_its_files(run, tmp_path):
     scene = diverging(timestep=5e-4)
     sg.save_scene(scene, tmp_path / "wild.yaml")
     ran = run("crosscheck", "wild.yaml", *WORDS, "--out", "out")
@@ -136,9 +127,7 @@ def test_a_simulation_that_diverges_ends_with_4_and_writes_its_files(
         (("paper000_release", *WORDS, "--timestep", "3e-4"), "sample_period"),
     ],
 )
-def test_odd_words_are_reported_in_a_line(
-    run: Run, tmp_path: Path, words: tuple[str, ...], sentence: str, golden: Golden
-) -> None:
+def test_odd_words_are_reported_in_a_line(run, tmp_path, words, sentence, golden):
     ran = run("crosscheck", *words)
     assert ran.code == 2
     golden(ran.err.partition("known:")[0], sentence)
@@ -146,9 +135,7 @@ def test_odd_words_are_reported_in_a_line(
     assert files_in(tmp_path) == []
 
 
-def test_an_engine_that_is_missing_ends_with_3(
-    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_an_engine_that_is_missing_ends_with_3(run, monkeypatch, tmp_path):
     from softgrasp.backends.webots import backend
 
     def missing(*_: object) -> None:
@@ -161,7 +148,7 @@ def test_an_engine_that_is_missing_ends_with_3(
     assert files_in(tmp_path) == []
 
 
-def test_a_release_is_listed_checked_and_no_grasp(run: Run) -> None:
+def test_a_release_is_listed_checked_and_no_grasp(run):
     rows = {row["name"]: row for row in run("list", "scenes", "--json").json}
     assert rows["paper000_release"]["hand"] == "finger paper000"
     assert rows["paper000_release"]["object"] == "20 g"
@@ -175,7 +162,7 @@ def test_a_release_is_listed_checked_and_no_grasp(run: Run) -> None:
     )
 
 
-def test_check_reports_what_is_wrong_with_a_release(run: Run, tmp_path: Path) -> None:
+def test_check_reports_what_is_wrong_with_a_release(run, tmp_path):
     (tmp_path / "r.yaml").write_text("finger: paper000\ntip_mass: 0.02\nduration: 0.1\n")
     ran = run("check", "r.yaml")
     assert ran.code == 1

@@ -1,16 +1,13 @@
 """``softgrasp explain`` prints the values that the other verbs take for the same words."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
-from tests.conftest import QUICK, Run
+from tests.conftest import QUICK
 
 WORDS = ("four_finger", "sphere", "--hold", "--density", "700", "--set", "contact.damping=310")
 
 
-def test_the_values_are_those_of_the_result_of_the_same_words(run: Run, tmp_path: Path) -> None:
+def test_the_values_are_those_of_the_result_of_the_same_words(run, tmp_path):
     assert run("grasp", *WORDS, *QUICK, "--out", "out").code == 0
     assert {entry.name for entry in tmp_path.iterdir()} == {"out"}
     saved = json.loads((tmp_path / "out" / "result.json").read_text(encoding="utf-8"))["resolved"]
@@ -24,7 +21,7 @@ def test_the_values_are_those_of_the_result_of_the_same_words(run: Run, tmp_path
     assert by_field["timestep"]["source"] == "computed"
 
 
-def test_a_field_selects_rows(run: Run, tmp_path: Path) -> None:
+def test_a_field_selects_rows(run, tmp_path):
     lines = run("explain", *WORDS, "--field", "closure").out.splitlines()
     assert lines[0].split() == ["field", "value", "source", "reason"]
     assert all("closure" in line for line in lines[1:])
@@ -32,7 +29,7 @@ def test_a_field_selects_rows(run: Run, tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_options_beside_a_result_are_refused(run: Run, tmp_path: Path) -> None:
+def test_options_beside_a_result_are_refused(run, tmp_path):
     assert run("grasp", *WORDS, *QUICK, "--out", "out").code == 0
     refused = run("explain", "out", "--hold")
     assert refused.code == 2

@@ -1,7 +1,5 @@
 """The mesh of a soft finger on the command line: check, hands in all verbs, parsers."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +13,7 @@ from softgrasp.cli.plan import _plan_of
 from softgrasp.cli.sweep import plan_of
 from softgrasp.cli.view import hand_choices
 from softgrasp.io.soft_finger.finger import slice_finger
-from tests.conftest import Golden, Run, files_in
+from tests.conftest import files_in
 from tests.support.hollow_finger import hollow_finger
 
 QUIET = pytest.mark.filterwarnings("ignore::softgrasp.SoftgraspWarning")
@@ -31,7 +29,7 @@ def finger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "finger.stl"
 
 
-def test_check_reports_how_a_finger_is_read(run: Run) -> None:
+def test_check_reports_how_a_finger_is_read(run):
     ran = run("check", "finger.stl", "--finger", "--units", "mm", "--out", "o", "--json")
     assert ran.code == 0, ran.err
     assert ran.json["kind"] == "finger"
@@ -47,7 +45,7 @@ def test_check_reports_how_a_finger_is_read(run: Run) -> None:
 
 
 @QUIET
-def test_what_check_measures_are_the_numbers_of_the_mesh(run: Run) -> None:
+def test_what_check_measures_are_the_numbers_of_the_mesh(run):
     words = ("--units", "mm", "--base", "start", "--json")
     soft, stiff = (
         run("check", "finger.stl", "--finger", "--youngs-modulus", young, *words).json
@@ -71,9 +69,7 @@ def test_what_check_measures_are_the_numbers_of_the_mesh(run: Run) -> None:
         (("--up", "0", "0", "-1"), "--up"),
     ],
 )
-def test_refusals_are_problems_that_name_an_option(
-    words: tuple[str, ...], problem: str, run: Run
-) -> None:
+def test_refusals_are_problems_that_name_an_option(words, problem, run):
     ran = run("check", "finger.stl", "--finger", "--units", "mm", *words, "--json")
     assert ran.code == 1
     assert problem in ran.json["problems"][0]
@@ -97,14 +93,14 @@ def test_refusals_are_problems_that_name_an_option(
         ("view finger.stl sphere", "finger.stl"),
     ],
 )
-def test_options_that_do_not_fit(words: str, sentence: str, run: Run, golden: Golden) -> None:
+def test_options_that_do_not_fit(words, sentence, run, golden):
     ran = run(*words.split())
     assert ran.code == 2
     golden(ran.err.splitlines()[-1], sentence)
 
 
 @QUIET
-def test_all_verbs_make_the_hand_that_grasp_makes() -> None:
+def test_all_verbs_make_the_hand_that_grasp_makes():
     options = SceneOptions(fingers=2, pressure=5e4, units="mm", base="end", valleys=7)
     swept = plan_of(
         "finger.stl", "sphere", options, None, [], repeats=2, method="grid", samples=None, seed=0,
@@ -130,13 +126,13 @@ def test_all_verbs_make_the_hand_that_grasp_makes() -> None:
     [("5", 5), (" 7 ", 7), ("0.01,0.02", (0.01, 0.02)), ("12mm,2.4cm", (0.012, 0.024)),
      ("1in", (0.0254,)), ("0.1dm, 0.2m", (0.01, 0.2))],
 )  # fmt: skip
-def test_valleys_are_a_number_or_positions(text: str, value: int | tuple[float, ...]) -> None:
+def test_valleys_are_a_number_or_positions(text, value):
     assert valleys_of(text) == pytest.approx(value)
     assert valleys_of(value) == value  # what is read already stays
 
 
 @pytest.mark.parametrize("text", ["", "many", "1mm;2mm", "5kPa", "1mm,"])
-def test_other_valleys_are_refused(text: str) -> None:
+def test_other_valleys_are_refused(text):
     with pytest.raises(typer.BadParameter, match="expected a number of valleys, or positions"):
         valleys_of(text)
 
@@ -145,12 +141,12 @@ def test_other_valleys_are_refused(text: str) -> None:
     ("text", "value"),
     [("start", "start"), ("end", "end"), ("auto", "auto"), ("0,0.5,-1e-2", (0.0, 0.5, -0.01))],
 )
-def test_a_base_is_an_end_or_a_point(text: str, value: str | tuple[float, ...]) -> None:
+def test_a_base_is_an_end_or_a_point(text, value):
     assert base_of(text) == value
     assert base_of(value) == value
 
 
 @pytest.mark.parametrize("text", ["tip", "1,2", "1,2,3,4", "a,b,c", ""])
-def test_other_bases_are_refused(text: str) -> None:
+def test_other_bases_are_refused(text):
     with pytest.raises(typer.BadParameter, match="expected start, end, auto or a point"):
         base_of(text)

@@ -1,7 +1,5 @@
 """``softgrasp grasp``: options, files, exit codes and what stands on standard output."""
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import replace
@@ -13,7 +11,7 @@ import pytest
 import softgrasp as sg
 from softgrasp.cli import grasp
 from softgrasp.io.files import write_bytes
-from tests.conftest import QUICK, Golden, Run, files_in
+from tests.conftest import QUICK, files_in
 from tests.support.scenes import pinch
 
 PINCH = ("grasp", "four_finger", "sphere", "--grasp", "precision", *QUICK)
@@ -21,9 +19,7 @@ NUMBERS = ["result.json", "trajectory.npz"]
 FIGURES = ("contacts", "joints", "object", "quality")
 
 
-def test_a_quick_grasp_writes_its_numbers_and_reports_them_in_lines(
-    run: Run, tmp_path: Path
-) -> None:
+def test_a_quick_grasp_writes_its_numbers_and_reports_them_in_lines(run, tmp_path):
     ran = run(*PINCH)
     assert ran.code == 0
     assert ran.err == ""
@@ -40,20 +36,20 @@ def test_a_quick_grasp_writes_its_numbers_and_reports_them_in_lines(
     assert sg.load_result(directory).status is sg.GraspStatus.CLOSED
 
 
-def test_a_video_has_the_requested_size(run: Run, tmp_path: Path) -> None:
+def test_a_video_has_the_requested_size(run, tmp_path):
     words = ("--no-report", "--renderer", "raycast", "--duration", "0.02", "--out", "here")
     run("grasp", "four_finger", "sphere", *words, "--video-size", "96x64")
     assert imageio.v3.immeta(tmp_path / "here" / "grasp.mp4")["size"] == (96, 64)
 
 
-def test_json_is_the_result_file_and_nothing_else(run: Run, tmp_path: Path) -> None:
+def test_json_is_the_result_file_and_nothing_else(run, tmp_path):
     ran = run(*PINCH, "--json", "--out", "here")
     assert ran.code == 0
     stored = json.loads((tmp_path / "here" / "result.json").read_text("utf-8"))
     assert ran.json == stored | {"files": [f"here/{name}" for name in NUMBERS]}
 
 
-def test_every_option_arrives_in_the_scene(run: Run) -> None:
+def test_every_option_arrives_in_the_scene(run):
     ran = run(
         *PINCH, "--json", "--density", "500", "--position", "0", "0.002", "-0.085",
         "--euler-deg", "0", "0", "90", "--mount", "planar", "--gravity", "--actuation",
@@ -77,7 +73,7 @@ def test_every_option_arrives_in_the_scene(run: Run) -> None:
     assert scene.success == sg.SuccessCriterion(max_drop=0.001, ramp_time=0.01, hold_time=0.01)
 
 
-def test_options_change_a_scene_file(run: Run, tmp_path: Path) -> None:
+def test_options_change_a_scene_file(run, tmp_path):
     scene = sg.GraspScene(hand=sg.load_hand("four_finger"), object=sg.load_object("sphere"))
     held = scene.replace(name="mine", success=sg.SuccessCriterion(), duration=0.05)
     sg.save_scene(held, tmp_path / "s.yaml")
@@ -88,7 +84,7 @@ def test_options_change_a_scene_file(run: Run, tmp_path: Path) -> None:
     assert ran.json["held"] is None
 
 
-def test_a_grasp_that_fails_is_an_outcome_and_exits_with_1(run: Run) -> None:
+def test_a_grasp_that_fails_is_an_outcome_and_exits_with_1(run):
     ran = run(*PINCH, "--position", "0", "0", "-0.14")
     assert ran.code == 1
     assert "outcome   MISSED: the hand has closed without establishing contact" in ran.out
@@ -99,7 +95,7 @@ def test_a_grasp_that_fails_is_an_outcome_and_exits_with_1(run: Run) -> None:
     )
 
 
-def test_require_held(run: Run, golden: Golden) -> None:
+def test_require_held(run, golden):
     words = (*PINCH, "--hold", "--require-held", "--set", "success.hold_time=0.1")
     assert run(*words).code == 0
     missed = run(*words, "--duration", "0.02")
@@ -107,7 +103,7 @@ def test_require_held(run: Run, golden: Golden) -> None:
     golden(missed.err, "softgrasp: out/four_finger_sphere has the files of an earlier run")
 
 
-def test_a_run_that_diverges_ends_with_4_and_valid_files(run: Run, tmp_path: Path) -> None:
+def test_a_run_that_diverges_ends_with_4_and_valid_files(run, tmp_path):
     ran = run(
         *PINCH, "--contact-stiffness", "1e6", "--contact-damping", "1000", "--timestep", "5e-4",
         "--set", "solver.integrator=implicitfast", "--position", "0", "0.002", "-0.085",
@@ -120,16 +116,14 @@ def test_a_run_that_diverges_ends_with_4_and_valid_files(run: Run, tmp_path: Pat
     assert sg.load_result(tmp_path / "run").status is sg.GraspStatus.DIVERGED
 
 
-def test_a_softer_contact_is_allowed_with_a_warning(run: Run, golden: Golden) -> None:
+def test_a_softer_contact_is_allowed_with_a_warning(run, golden):
     ran = run(*PINCH, "--timestep", "2e-3", "--set", "control_period=2e-3",
               "--allow-softer-contact")  # fmt: skip
     assert ran.code == 0
     golden(ran.err, "softgrasp: warning: timestep: 0.002 s is too large for")
 
 
-def test_a_new_run_leaves_no_files_of_an_earlier_one_beside_its_files(
-    run: Run, tmp_path: Path
-) -> None:
+def test_a_new_run_leaves_no_files_of_an_earlier_one_beside_its_files(run, tmp_path):
     directory = tmp_path / "run"
     run(*PINCH, "--out", "run")
     write_bytes(directory / "grasp.mp4", b"the video of that run")
@@ -140,9 +134,7 @@ def test_a_new_run_leaves_no_files_of_an_earlier_one_beside_its_files(
 
 
 @pytest.mark.parametrize("name", ["result.json", "grasp.mp4", "trajectory.npz", "report.html"])
-def test_files_that_no_run_wrote_are_neither_overwritten_nor_removed(
-    run: Run, tmp_path: Path, name: str
-) -> None:
+def test_files_that_no_run_wrote_are_neither_overwritten_nor_removed(run, tmp_path, name):
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / name).write_text("not of softgrasp")
     for number in (2, 2):  # the second run replaces the first one there
@@ -153,7 +145,7 @@ def test_files_that_no_run_wrote_are_neither_overwritten_nor_removed(
     assert files_in(tmp_path / "run") == [name]
 
 
-def test_a_changed_file_of_a_run_is_no_longer_one(run: Run, tmp_path: Path) -> None:
+def test_a_changed_file_of_a_run_is_no_longer_one(run, tmp_path):
     run(*PINCH, "--out", "run")
     (tmp_path / "run" / "grasp.mp4").write_text("a film of mine")
     with (tmp_path / "run" / "result.json").open("a") as file:
@@ -165,16 +157,14 @@ def test_a_changed_file_of_a_run_is_no_longer_one(run: Run, tmp_path: Path) -> N
     assert (tmp_path / "run" / "result.json").read_bytes() == before
 
 
-def test_the_working_directory_gets_a_directory_inside(run: Run, tmp_path: Path) -> None:
+def test_the_working_directory_gets_a_directory_inside(run, tmp_path):
     (tmp_path / "forces.csv").write_text("measured")
     assert "writing to softgrasp_2\n" in run(*PINCH, "--out", ".").err
     assert (tmp_path / "softgrasp_2" / "result.json").is_file()
 
 
 @pytest.mark.parametrize("page", [True, False])
-def test_figures_report_and_video_are_chosen_one_by_one(
-    run: Run, monkeypatch: pytest.MonkeyPatch, page: bool
-) -> None:
+def test_figures_report_and_video_are_chosen_one_by_one(run, monkeypatch, page):
     from softgrasp.report import grasp_report as pages
 
     requested = {}
@@ -195,7 +185,7 @@ def test_figures_report_and_video_are_chosen_one_by_one(
     assert ("images    drawn by the built-in ray caster, as requested\n" in ran.out) is page
 
 
-def test_the_renderer_is_determined_before_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_renderer_is_determined_before_the_run(monkeypatch):
     from softgrasp.rendering import renderer as gl
 
     monkeypatch.setattr(gl, "gl_available", lambda kind: False)
@@ -207,7 +197,7 @@ def test_the_renderer_is_determined_before_the_run(monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.slow
-def test_the_demo_makes_every_file(run: Run, tmp_path: Path) -> None:
+def test_the_demo_makes_every_file(run, tmp_path):
     ran = run("demo")
     assert ran.code == 0
     names = (*NUMBERS, *(f"{n}{s}" for n in FIGURES for s in (".png", ".csv")),
@@ -220,7 +210,7 @@ def test_the_demo_makes_every_file(run: Run, tmp_path: Path) -> None:
     assert "images    drawn " in ran.out
 
 
-def test_the_demo_is_the_scene_of_that_name(run: Run) -> None:
+def test_the_demo_is_the_scene_of_that_name(run):
     ran = run("demo", "--json", "--out", "demo", *QUICK)
     assert sg.GraspScene(**ran.json["scene"]) == sg.resolve(sg.load_scene("demo")).scene
     assert ran.json["held"] is True
@@ -233,7 +223,7 @@ def test_the_demo_is_the_scene_of_that_name(run: Run) -> None:
         (1e6, "1 000 000 N/m requested, 100 000 N/m set, as the time step needs, measured within"),
     ],
 )
-def test_the_line_of_stiffness_compares_with_what_was_set(requested: float, text: str) -> None:
+def test_the_line_of_stiffness_compares_with_what_was_set(requested, text):
     result = sg.simulate(pinch(duration=0.5))
     model = result.contact_model
     asking = model.replace(requested=model.requested.replace(stiffness=requested))

@@ -1,7 +1,5 @@
 """Ctrl-C: exit code 130, and what was finished is valid on disk."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -14,7 +12,7 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.cli import main
-from tests.conftest import QUICK, Run, files_in
+from tests.conftest import QUICK, files_in
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 60.0
@@ -41,13 +39,7 @@ sys.exit(main())
 def interrupted(
     words: tuple[str, ...], directory: Path, when: Callable[[], bool]
 ) -> tuple[int, str]:
-    """Exit code and standard error of a process that gets a real SIGINT.
-
-    Args:
-        words: Of the command line.
-        directory: Where it runs.
-        when: It gets it when its simulation is under way and this holds.
-    """
+    """Exit code and standard error of a process that gets a real SIGINT."""
     process = subprocess.Popen(
         [sys.executable, "-c", PROGRAM, *words],
         cwd=directory,
@@ -56,7 +48,6 @@ def interrupted(
         stderr=subprocess.PIPE,
         text=True,
     )
-    assert process.stdout is not None
     assert process.stdout.readline() == "simulating\n"
     end = time.monotonic() + PATIENCE
     while process.poll() is None and time.monotonic() < end and not when():
@@ -67,7 +58,7 @@ def interrupted(
 
 
 @pytest.mark.slow
-def test_while_simulating_the_finished_part_is_kept(tmp_path: Path) -> None:
+def test_while_simulating_the_finished_part_is_kept(tmp_path):
     code, errors = interrupted(
         ("grasp", "four_finger", "sphere", "--duration", "1000", "--out", "run", *QUICK),
         tmp_path,
@@ -85,7 +76,7 @@ def test_while_simulating_the_finished_part_is_kept(tmp_path: Path) -> None:
     assert part.warnings == (f"interrupted by the user at {now:.3f} s",)
 
 
-def test_while_drawing_the_numbers_stand_and_nothing_is_half_written(tmp_path: Path) -> None:
+def test_while_drawing_the_numbers_stand_and_nothing_is_half_written(tmp_path):
     directory = tmp_path / "run"
     code, errors = interrupted(
         ("grasp", "four_finger", "sphere", "--duration", "0.1", "--out", "run",
@@ -102,9 +93,7 @@ def test_while_drawing_the_numbers_stand_and_nothing_is_half_written(tmp_path: P
     assert sg.load_result(directory).simulated_time == pytest.approx(0.1)
 
 
-def test_before_the_run_nothing_is_written(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_before_the_run_nothing_is_written(run, tmp_path, monkeypatch):
     from softgrasp.cli import grasp as job
 
     def stop(directory: Path) -> None:
@@ -117,7 +106,7 @@ def test_before_the_run_nothing_is_written(
 
 
 @pytest.mark.parametrize("module", ["typer", "softgrasp.cli.app", "softgrasp.cli.grasp", "numpy"])
-def test_while_a_module_is_imported_it_is_quiet(module: str) -> None:
+def test_while_a_module_is_imported_it_is_quiet(module):
     program = f"""
 import sys
 from softgrasp.cli import main
@@ -137,7 +126,7 @@ sys.exit(main(["grasp", "four_finger", "sphere", "--out", "nowhere"]))
     assert ran.stderr.strip() in ("", "softgrasp: interrupted")  # typer ends without a line
 
 
-def test_an_interrupt_in_a_thread_other_than_the_main_one_is_left_to_the_program() -> None:
+def test_an_interrupt_in_a_thread_other_than_the_main_one_is_left_to_the_program():
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(1) as pool:

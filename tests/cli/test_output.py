@@ -1,28 +1,20 @@
 """Output directories that are never overwritten, progress in files, and objects by directory."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
-import pytest
 import trimesh
 
 import softgrasp as sg
 from softgrasp.cli import terminal
 from softgrasp.cli.terminal import ProgressLines, output_directory
 from softgrasp.io.files import write_text
-from tests.conftest import QUICK, Golden, Run, files_in
+from tests.conftest import QUICK, files_in
 
 SHORT = ("--set", "duration=0.02", *QUICK)
 """Words of a grasp whose time runs out: it exits with 1."""
 
 
-def test_a_default_directory_gets_a_number_where_it_is_taken(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    golden: Golden,
-) -> None:
+def test_a_default_directory_gets_a_number_where_it_is_taken(tmp_path, monkeypatch, capsys, golden):
     monkeypatch.chdir(tmp_path)
     for expected in ("out/ball", "out/ball_2", "out/ball_3"):
         directory = output_directory("ball", None)
@@ -39,7 +31,7 @@ def test_a_default_directory_gets_a_number_where_it_is_taken(
     assert output_directory("ball", Path("mine")) == Path("mine")
 
 
-def test_a_second_grasp_is_beside_the_first_or_replaces_it(run: Run, tmp_path: Path) -> None:
+def test_a_second_grasp_is_beside_the_first_or_replaces_it(run, tmp_path):
     words = ("grasp", "four_finger", "sphere", *SHORT)
     assert run(*words).code == 1
     first = (tmp_path / "out/four_finger_sphere/result.json").read_text("utf-8")
@@ -54,7 +46,7 @@ def test_a_second_grasp_is_beside_the_first_or_replaces_it(run: Run, tmp_path: P
     ]  # fmt: skip
 
 
-def test_force_removes_the_rows_of_a_sweep(run: Run, tmp_path: Path) -> None:
+def test_force_removes_the_rows_of_a_sweep(run, tmp_path):
     words = ("sweep", "four_finger", "sphere", "--out", "there", "--no-report", "--set",
              "duration=0.02")  # fmt: skip
     assert run(*words, "--vary", "contact.friction=0.3,0.6").code == 0
@@ -63,9 +55,7 @@ def test_force_removes_the_rows_of_a_sweep(run: Run, tmp_path: Path) -> None:
     assert len((tmp_path / "there" / "rows.jsonl").read_text().splitlines()) == 3
 
 
-def test_progress_in_a_file_is_limited_lines(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_progress_in_a_file_is_limited_lines(monkeypatch, capsys):
     now = [0.0]
     lines = ProgressLines(lambda: now[0])
     for second in range(35):
@@ -81,7 +71,12 @@ def test_progress_in_a_file_is_limited_lines(
     assert capsys.readouterr().err == "softgrasp: closing (25 %)\n"
 
 
-def test_the_directory_of_an_object_names_object_and_output(run: Run, tmp_path: Path) -> None:
+def test_files_are_listed_by_directory_and_reports_first(capsys):
+    terminal.put_files([Path("o", name) for name in ("a.csv", "a.png", "b.html")] + [Path("c.x")])
+    assert capsys.readouterr().out == "files     o/\n            b.html, a.csv/png\n          c.x\n"
+
+
+def test_the_directory_of_an_object_names_object_and_output(run, tmp_path):
     mesh = tmp_path / "ycb" / "025_mug" / "google_16k" / "textured.obj"
     mesh.parent.mkdir(parents=True)
     trimesh.creation.box((0.04, 0.04, 0.06)).export(mesh)
@@ -103,7 +98,7 @@ LID = """<robot name="box">
 <origin xyz="0 0 .025"/></joint></robot>"""
 
 
-def test_a_scene_locks_the_joints_of_its_object(run: Run, tmp_path: Path) -> None:
+def test_a_scene_locks_the_joints_of_its_object(run, tmp_path):
     (tmp_path / "box.urdf").write_text(LID)
     ran = run("grasp", "four_finger", "box.urdf", *SHORT)
     assert ran.code == 2
@@ -118,7 +113,7 @@ def test_a_scene_locks_the_joints_of_its_object(run: Run, tmp_path: Path) -> Non
     assert sg.load_scene(path) == scene
 
 
-def test_the_directory_of_an_object_is_checked(run: Run, tmp_path: Path) -> None:
+def test_the_directory_of_an_object_is_checked(run, tmp_path):
     mesh = tmp_path / "ycb" / "016_pear" / "google_16k" / "nontextured.stl"
     mesh.parent.mkdir(parents=True)
     trimesh.creation.box((0.05, 0.05, 0.06)).export(mesh)

@@ -1,7 +1,5 @@
 """``softgrasp report``: written from files, a report has the bytes of the direct one."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from pathlib import Path
@@ -14,7 +12,7 @@ from softgrasp.extensions import ENGINES
 from softgrasp.mechanics.transforms import Array
 from softgrasp.sim import soft_dynamics
 from softgrasp.sim.engines import MujocoEngine
-from tests.conftest import Run, files_in
+from tests.conftest import files_in
 
 NUMBERS = {
     "grasp": ("result.json", "trajectory.npz"),
@@ -53,9 +51,7 @@ def without_report(directory: Path, verb: str) -> None:
     "verb",
     [pytest.param(verb, marks=pytest.mark.slow) if verb == "sweep" else verb for verb in WORDS],
 )
-def test_a_later_report_has_the_bytes_of_the_direct_one(
-    verb: str, run: Run, tmp_path: Path
-) -> None:
+def test_a_later_report_has_the_bytes_of_the_direct_one(verb, run, tmp_path):
     (tmp_path / "hung.csv").write_text(HUNG)
     ran = run(verb, *WORDS[verb], "--out", "out")
     assert ran.code == (1 if verb == "grasp" else 0), ran.err  # time ran out
@@ -70,7 +66,7 @@ def test_a_later_report_has_the_bytes_of_the_direct_one(
 
 
 @pytest.mark.slow
-def test_the_page_of_a_search_is_written_from_its_files(run: Run, tmp_path: Path) -> None:
+def test_the_page_of_a_search_is_written_from_its_files(run, tmp_path):
     words = ("plan", "four_finger", "sphere", *SHORT, "--candidates", "3", "--workers", "1",
              "--rank-by", "displacement_m", "--renderer", "none", "--out", "out")  # fmt: skip
     assert run(*words, "--no-video").code in (0, 5)
@@ -81,7 +77,7 @@ def test_the_page_of_a_search_is_written_from_its_files(run: Run, tmp_path: Path
     assert (tmp_path / "out" / "index.html").read_bytes() == direct
 
 
-def test_a_directory_without_a_result_is_refused(run: Run, tmp_path: Path) -> None:
+def test_a_directory_without_a_result_is_refused(run, tmp_path):
     def refused(directory: str) -> str:
         ran = run("report", directory)
         assert ran.code == 2
@@ -106,9 +102,7 @@ def test_a_directory_without_a_result_is_refused(run: Run, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("subject", ["four_finger_sphere", "paper000_release"])
-def test_the_page_of_a_comparison_is_written_from_its_files(
-    subject: str, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_page_of_a_comparison_is_written_from_its_files(subject, run, tmp_path, monkeypatch):
     monkeypatch.setitem(ENGINES, "twin", MujocoEngine)
     monkeypatch.setattr(soft_dynamics, "_simulate", _in_mujoco)
     words = ("crosscheck", subject, "--backends", "mujoco,twin", "--quick", "--out", "out")
@@ -130,7 +124,7 @@ def _in_mujoco(
     return angles, engine._replace(name=backend)
 
 
-def test_a_damaged_comparison_is_refused(run: Run, tmp_path: Path) -> None:
+def test_a_damaged_comparison_is_refused(run, tmp_path):
     def refused(text: str) -> str:
         (tmp_path / "out").mkdir(exist_ok=True)
         (tmp_path / "out" / "crosscheck.json").write_text(text)
@@ -145,7 +139,7 @@ def test_a_damaged_comparison_is_refused(run: Run, tmp_path: Path) -> None:
     ) in refused('{"schema_version": 2, "rerun_command": "softgrasp crosscheck demo"}')
 
 
-def test_a_sweep_that_is_not_finished_is_refused(run: Run, tmp_path: Path) -> None:
+def test_a_sweep_that_is_not_finished_is_refused(run, tmp_path):
     words = ("sweep", "four_finger", "sphere", "--density", "160,700", *SHORT, "--workers", "1")
     assert run(*words, "--no-report", "--out", "out").code == 0
     assert sorted(files_in(tmp_path / "out")) == sorted(NUMBERS["sweep"])

@@ -1,7 +1,5 @@
 """What a start imports: nothing heavy for lists and wrong names, for a grasp only what it uses."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
@@ -13,8 +11,7 @@ import pytest
 from softgrasp import assets
 from softgrasp.cli import bench, listing
 from softgrasp.cli.app import GROUPS, VERBS, app
-from softgrasp.cli.listing import STORED, ListedKind, compute_rows, list_stored
-from tests.conftest import Run
+from softgrasp.cli.listing import STORED, compute_rows, list_stored
 
 HEAVY = {
     "PIL", "cv2", "imageio", "jinja2", "lxml", "matplotlib", "mujoco", "numpy", "pandas",
@@ -62,7 +59,7 @@ def heavy_in(modules: set[str]) -> set[str]:
 @pytest.mark.parametrize(
     "words", ["--help", "--version", "list", "list hands", "list scenes", "grasp --help"]
 )
-def test_help_and_lists_import_nothing_heavy(words: str, tmp_path: Path) -> None:
+def test_help_and_lists_import_nothing_heavy(words, tmp_path):
     code, message, modules = modules_of(WITH_NAMES, words, tmp_path)
     assert (code, message) == (0, "")
     assert not heavy_in(modules)
@@ -88,9 +85,7 @@ def test_help_and_lists_import_nothing_heavy(words: str, tmp_path: Path) -> None
         ("twin run three", "no twin 'three'; "),
     ],
 )  # fmt: skip
-def test_mistyped_names_are_answered_before_anything_heavy(
-    words: str, message: str, tmp_path: Path
-) -> None:
+def test_mistyped_names_are_answered_before_anything_heavy(words, message, tmp_path):
     code, written, modules = modules_of(WITH_NAMES, words, tmp_path)
     assert code == 2
     assert written.startswith(f"softgrasp: error: {message}")
@@ -98,7 +93,7 @@ def test_mistyped_names_are_answered_before_anything_heavy(
     assert not list(tmp_path.iterdir())
 
 
-def test_a_grasp_of_primitives_imports_only_what_it_uses(tmp_path: Path) -> None:
+def test_a_grasp_of_primitives_imports_only_what_it_uses(tmp_path):
     words = "grasp four_finger sphere --no-video --no-report"
     code, _, modules = modules_of(UNTIL_PHYSICS, words, tmp_path)
     assert code == 0
@@ -107,7 +102,7 @@ def test_a_grasp_of_primitives_imports_only_what_it_uses(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("name", [*VERBS, *GROUPS])
-def test_the_list_of_verbs_shows_the_help_of_each_verb(name: str) -> None:
+def test_the_list_of_verbs_shows_the_help_of_each_verb(name):
     verb = (VERBS | GROUPS)[name]
     shown = app.commands[name]
     assert shown.name == shown.whole.name == name
@@ -121,7 +116,7 @@ def test_the_list_of_verbs_shows_the_help_of_each_verb(name: str) -> None:
     [("softgrasp gr", ["grasp"]), ("softgrasp grasp --no-v", ["--no-video"]),
      ("softgrasp twin re", ["replay"])],
 )  # fmt: skip
-def test_completion_knows_verbs_and_their_options(words: str, completions: list[str]) -> None:
+def test_completion_knows_verbs_and_their_options(words, completions):
     asked = {"_SOFTGRASP_COMPLETE": "complete_bash", "COMP_WORDS": words,
              "COMP_CWORD": str(len(words.split()) - 1)}  # fmt: skip
     command = [sys.executable, "-c", "from softgrasp.cli import main; main()"]
@@ -132,15 +127,13 @@ def test_completion_knows_verbs_and_their_options(words: str, completions: list[
 
 
 @pytest.mark.parametrize("kind", STORED)
-def test_stored_lists_are_those_of_the_files(kind: ListedKind) -> None:
+def test_stored_lists_are_those_of_the_files(kind):
     stored = list_stored(kind)
     assert stored is not None, "run python assets/make_lists.py: files have changed since"
     assert stored == compute_rows(kind)
 
 
-def test_changed_files_are_listed_from_the_files(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_changed_files_are_listed_from_the_files(tmp_path, monkeypatch):
     for kind in ("hands", "assets/scenes"):
         shutil.copytree(assets.root() / kind, tmp_path / kind)
     shutil.copy(assets.root() / "assets" / listing.LISTS_FILE, tmp_path / "assets")
@@ -155,9 +148,7 @@ def test_changed_files_are_listed_from_the_files(
     assert list_stored("hands") is None
 
 
-def test_the_benchmark_of_starts_fails_over_a_budget(
-    run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_benchmark_of_starts_fails_over_a_budget(run, monkeypatch):
     quick = bench.Start("quick", ("-c", "pass"), 100.0)
     slow = bench.Start("slow", ("-c", "raise SystemExit(3)"), 0.0, 3)
     monkeypatch.setattr(bench, "STARTS", (quick,))

@@ -1,21 +1,16 @@
 """``softgrasp sweep`` from the command line."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 import softgrasp as sg
 from softgrasp.cli.sweep import axis_of
 from softgrasp.sweeps.dataset import dataset, trajectories
-from tests.conftest import Golden, Run
 from tests.support.processes import are_gone, children_of
 
 pd = pytest.importorskip("pandas", reason="pandas is the extra 'sweep'")
@@ -23,7 +18,7 @@ pd = pytest.importorskip("pandas", reason="pandas is the extra 'sweep'")
 SMALL = ("--set", "duration=0.02", "--workers", "1", "--no-report")
 
 
-def test_density_and_another_field_make_a_grid(run: Run, tmp_path: Path) -> None:
+def test_density_and_another_field_make_a_grid(run, tmp_path):
     ran = run(
         "sweep", "four_finger", "sphere", "--density", "160,700", "--vary",
         "contact.friction=0.3:0.9:3", *SMALL, "--json", "--out", tmp_path / "out",
@@ -49,7 +44,7 @@ def test_density_and_another_field_make_a_grid(run: Run, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("name", ["", "plan.json"])
-def test_a_directory_resumes_where_it_is(name: str, run: Run, tmp_path: Path) -> None:
+def test_a_directory_resumes_where_it_is(name, run, tmp_path):
     out = tmp_path / "out"
     words = ("sweep", "four_finger", "sphere", "--density", "160,700,900", *SMALL)
     assert run(*words, "--out", out).code == 0
@@ -65,7 +60,7 @@ def test_a_directory_resumes_where_it_is(name: str, run: Run, tmp_path: Path) ->
     assert {path.parent for path in tmp_path.rglob("sweep.csv")} == {out}
 
 
-def test_a_shard_resumes_in_the_directory_of_its_sweep(run: Run, tmp_path: Path) -> None:
+def test_a_shard_resumes_in_the_directory_of_its_sweep(run, tmp_path):
     out = tmp_path / "out"
     words = ("sweep", "four_finger", "sphere", "--density", "160,700", *SMALL)
     assert run(*words, "--shard", "1/2", "--out", out).code == 0
@@ -89,9 +84,7 @@ def test_a_shard_resumes_in_the_directory_of_its_sweep(run: Run, tmp_path: Path)
         (("{search}", "--resume"), "that of a grasp search, which softgrasp plan --resume"),
     ],
 )  # fmt: skip
-def test_a_directory_that_cannot_resume_is_refused(
-    words: tuple[str, ...], sentence: str, run: Run, tmp_path: Path
-) -> None:
+def test_a_directory_that_cannot_resume_is_refused(words, sentence, run, tmp_path):
     names = {name: tmp_path / name for name in ("out", "empty", "search")}
     for directory in names.values():
         directory.mkdir()
@@ -104,7 +97,7 @@ def test_a_directory_that_cannot_resume_is_refused(
     assert sentence.format(**names) in ran.err
 
 
-def test_the_summary_has_warnings_by_their_sentences(run: Run, tmp_path: Path) -> None:
+def test_the_summary_has_warnings_by_their_sentences(run, tmp_path):
     words = ("sweep", "four_finger", "sphere", "--density", "30000,40000", *SMALL)
     ran = run(*words, "--json", "--out", tmp_path / "out")
     (warning,) = (one for one in ran.json["warnings"] if "no material" in one["text"])
@@ -116,7 +109,7 @@ def test_the_summary_has_warnings_by_their_sentences(run: Run, tmp_path: Path) -
     assert table["warning_texts"].str.count(r" \| ").tolist() == (table["warnings"] - 1).tolist()
 
 
-def test_trajectories_and_a_dataset_are_kept_where_requested(run: Run, tmp_path: Path) -> None:
+def test_trajectories_and_a_dataset_are_kept_where_requested(run, tmp_path):
     words = ("sweep", "four_finger", "sphere", "--density", "160,700", *SMALL)
     assert run(*words, "--trajectories", "--dataset", "arrays", "--out", tmp_path / "all").code == 0
     assert run(*words, "--out", tmp_path / "bare").code == 0
@@ -129,7 +122,7 @@ def test_trajectories_and_a_dataset_are_kept_where_requested(run: Run, tmp_path:
     ]  # fmt: skip
 
 
-def test_shards_are_merged(run: Run, tmp_path: Path) -> None:
+def test_shards_are_merged(run, tmp_path):
     words = ("sweep", "four_finger", "sphere", "--density", "160,700,900", *SMALL, "--out",
              tmp_path / "out")  # fmt: skip
     for part in ("1/2", "2/2"):
@@ -139,7 +132,7 @@ def test_shards_are_merged(run: Run, tmp_path: Path) -> None:
     assert ran.json["rows"] == 3
 
 
-def test_a_plan_in_a_file(run: Run, tmp_path: Path) -> None:
+def test_a_plan_in_a_file(run, tmp_path):
     (tmp_path / "plan.yaml").write_text(
         "scene: {hand: four_finger, object: sphere, duration: 0.02}\n"
         "axes: {object.density: [160, 700]}\n",
@@ -153,9 +146,7 @@ def test_a_plan_in_a_file(run: Run, tmp_path: Path) -> None:
     assert "expected all of the plan in its file, found options that change it" in ran.err
 
 
-def test_rows_that_fail_end_with_code_5_and_with_strict_before_the_start(
-    run: Run, tmp_path: Path
-) -> None:
+def test_rows_that_fail_end_with_code_5_and_with_strict_before_the_start(run, tmp_path):
     words = ("sweep", "four_finger", "sphere", "--vary", "object.radius=0.02,-1", *SMALL)
     ran = run(*words)
     assert ran.code == 5
@@ -166,42 +157,12 @@ def test_rows_that_fail_end_with_code_5_and_with_strict_before_the_start(
     assert not (tmp_path / "strict").exists()
 
 
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (("four_finger", "sphere", "--vary", "object.densty=1"), "no such field"),
-        (("four_finger", "sphere", "--vary", "object.density="), "--vary"),
-        (("four_finger", "sphere", "--vary", "seed"), "--vary"),
-        (("four_finger", "sphere", "--vary", "friction=0.5"), "friction"),
-        (("four_finger", "sphere"), "expected a field to vary (--density R1,R2,… or --vary"),
-        (("four_finger", "sphere", "--density", "1,2", "--shard", "3/2"), "--shard"),
-        (("--merge",), "--merge"),
-        ((), "expected HAND OBJECT, a SCENE or a PLAN"),
-        (("four_finger", "sphere", "--sample", "latin", "--vary", "object.density=1:2"), "samples"),
-        (
-            (
-                "four_finger",
-                "sphere",
-                "--density",
-                "1,2",
-                "--executor",
-                "dask",
-                "--scheduler",
-                "nowhere:1",
-            ),
-            "no dask scheduler answers at nowhere:1",
-        ),
-    ],
-)
-def test_odd_words(
-    words: tuple[str, ...], sentence: str, run: Run, monkeypatch: pytest.MonkeyPatch, golden: Golden
-) -> None:
-    from softgrasp.sweeps import executors as dask_cluster
-
-    monkeypatch.setattr(dask_cluster, "CONNECT_TIME", 0.5)
-    ran = run("sweep", *words, *SMALL, "--strict")
-    assert ran.code == (3 if "dask" in words else 2), ran.err
-    golden(ran.err, sentence)
+def test_a_cluster_that_does_not_answer(run, monkeypatch, golden):
+    monkeypatch.setattr("softgrasp.sweeps.executors.CONNECT_TIME", 0.5)
+    words = ("--density", "1,2", "--executor", "dask", "--scheduler", "nowhere:1")
+    ran = run("sweep", "four_finger", "sphere", *words, *SMALL)
+    assert ran.code == 3, ran.err
+    golden(ran.err, "no dask scheduler answers at nowhere:1")
 
 
 @pytest.mark.parametrize(
@@ -216,12 +177,12 @@ def test_odd_words(
         ("a=true,null", {"path": "a", "values": (True, None)}),
     ],
 )
-def test_what_vary_means(text: str, axis: dict[str, Any]) -> None:
+def test_what_vary_means(text, axis):
     assert axis_of(text) == axis
 
 
 @pytest.mark.slow
-def test_a_video_of_a_row(run: Run, tmp_path: Path) -> None:
+def test_a_video_of_a_row(run, tmp_path):
     out = tmp_path / "out"
     assert run("sweep", "four_finger", "sphere", "--density", "160,700", *SMALL,
                "--out", out).code == 0  # fmt: skip
@@ -237,7 +198,7 @@ def test_a_video_of_a_row(run: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_ctrl_c_ends_workers_and_reports_how_to_go_on(tmp_path: Path) -> None:
+def test_ctrl_c_ends_workers_and_reports_how_to_go_on(tmp_path):
     words = ["four_finger", "sphere", "--vary", "object.density=200:3000:400", "--workers", "2"]
     out = tmp_path / "out"
     process = subprocess.Popen(

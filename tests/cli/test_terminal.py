@@ -1,23 +1,18 @@
 """Rate and time left of a sweep, by a clock that is set."""
 
-from __future__ import annotations
-
 import io
 import logging
-import os
-import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from softgrasp.cli import terminal
 from softgrasp.cli.terminal import Pace, duration
-from tests.conftest import QUICK, Run
+from tests.conftest import QUICK
 from tests.support.scenes import pinch
 
 
-def test_rows_that_were_there_before_do_not_count() -> None:
+def test_rows_that_were_there_before_do_not_count():
     times = iter([100.0, 100.0, 110.0, 120.0])
     pace = Pace(lambda: next(times))
     assert pace.text(400, 2000) == "400 of 2000 grasps"
@@ -30,7 +25,7 @@ def test_rows_that_were_there_before_do_not_count() -> None:
     ("seconds", "text"),
     [(0.2, "0 s"), (99.4, "99 s"), (150.0, "2 min"), (5900.0, "98 min"), (11100.0, "3 h 5 min")],
 )
-def test_durations(seconds: float, text: str) -> None:
+def test_durations(seconds, text):
     assert duration(seconds) == text
 
 
@@ -44,7 +39,7 @@ def _quiet_afterwards() -> object:
 
 
 @pytest.mark.parametrize("position", [0, 2, 5])
-def test_verbose_reports_what_is_read_run_and_written(position: int, run: Run) -> None:
+def test_verbose_reports_what_is_read_run_and_written(position, run):
     words = ["grasp", "four_finger", "sphere", "--set", "duration=0.02", *QUICK]
     words.insert(position, "--verbose")
     ran = run(*words)
@@ -60,13 +55,13 @@ def test_verbose_reports_what_is_read_run_and_written(position: int, run: Run) -
     assert "Reading" not in ran.out
 
 
-def test_a_verb_after_a_verbose_one_is_quiet_again(run: Run) -> None:
+def test_a_verb_after_a_verbose_one_is_quiet_again(run):
     run("list", "hands", "--verbose")
     ran = run("grasp", "four_finger", "sphere", "--set", "duration=0.02", *QUICK)
     assert ran.err == ""
 
 
-def test_what_a_library_user_logs_is_his(caplog: pytest.LogCaptureFixture) -> None:
+def test_what_a_library_user_logs_is_his(caplog):
     import softgrasp as sg
 
     scene = pinch(duration=0.02)
@@ -76,13 +71,7 @@ def test_what_a_library_user_logs_is_his(caplog: pytest.LogCaptureFixture) -> No
     assert caplog.messages[1].startswith("four_finger on ball: TIMED_OUT after 0.020 s of the run")
 
 
-def test_no_bar_where_there_is_no_terminal(capfd: pytest.CaptureFixture[str]) -> None:
-    with terminal.progress_bar() as update:
-        update("working", 0.5)
-    assert capfd.readouterr() == ("", "")
-
-
-def test_a_bar_in_a_terminal_reports_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bar_in_a_terminal_reports_time_left(monkeypatch):
     class Tty(io.StringIO):
         def isatty(self) -> bool:
             return True
@@ -95,27 +84,3 @@ def test_a_bar_in_a_terminal_reports_time_left(monkeypatch: pytest.MonkeyPatch) 
         update("working", 0.5)
     assert "working" in stream.getvalue()
     assert "left" in stream.getvalue()
-
-
-@pytest.mark.parametrize(
-    ("typed", "offered"), [("cross", "crosscheck"), ("grasp --bac", "--backend")]
-)
-def test_a_shell_completes_verbs_and_options(typed: str, offered: str, tmp_path: Path) -> None:
-    words = f"softgrasp {typed}"
-    requested = {
-        "_SOFTGRASP_COMPLETE": "complete_bash",
-        "COMP_WORDS": words,
-        "COMP_CWORD": str(len(words.split()) - 1),
-        "PYTHONPATH": os.pathsep.join(sys.path),
-    }
-    done = subprocess.run(
-        [sys.executable, "-m", "softgrasp"],
-        env=os.environ | requested, cwd=tmp_path, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert offered in done.stdout.split()
-
-
-def test_completion_is_offered_in_the_help(run: Run) -> None:
-    message = run("--help").out
-    assert "--install-completion" in message
-    assert "--verbose" in message

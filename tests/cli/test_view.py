@@ -1,7 +1,5 @@
 """softgrasp view: what it names, where the page is, what is wrong, and how it ends."""
 
-from __future__ import annotations
-
 import json
 import socket
 from collections.abc import Iterator
@@ -10,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import softgrasp as sg
-from tests.conftest import Golden, Run, files_in
+from tests.conftest import files_in
 from tests.support.scenes import pinch
 
 FILES = ["run", "run/result.json", "run/trajectory.npz"]
@@ -43,7 +41,7 @@ def taken() -> Iterator[int]:
         yield server.getsockname()[1]
 
 
-def test_what_is_shown_is_saved_as_one_file(run: Run, stored: Path) -> None:
+def test_what_is_shown_is_saved_as_one_file(run, stored):
     ran = run("view", "two_finger_planar", "sphere", "--save", "hand.html")
     assert (ran.code, ran.out, ran.err) == (0, "wrote hand.html\n", "")
     assert 5e5 < Path("hand.html").stat().st_size < 5e6
@@ -51,14 +49,14 @@ def test_what_is_shown_is_saved_as_one_file(run: Run, stored: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_result_is_saved_as_one_file(run: Run, stored: Path) -> None:
+def test_a_result_is_saved_as_one_file(run, stored):
     assert run("view", stored, "--out", "run.html", "--json").json == {"files": ["run.html"]}
     assert 5e5 < Path("run.html").stat().st_size < 5e6
     assert files_in(stored.parent) == ["run", "run.html", *FILES[1:]]
 
 
 @pytest.mark.usefixtures("ended")
-def test_ctrl_c_ends_the_page_well(run: Run, stored: Path) -> None:
+def test_ctrl_c_ends_the_page_well(run, stored):
     for words in (("two_finger_planar",), (stored,), (stored / "result.json",)):
         ran = run("view", *words, "--no-browser", "--port", "0")
         assert ran.code == 0
@@ -68,16 +66,14 @@ def test_ctrl_c_ends_the_page_well(run: Run, stored: Path) -> None:
 
 
 @pytest.mark.usefixtures("ended")
-def test_a_port_in_use_is_passed_over_and_reported(run: Run, stored: Path, taken: int) -> None:
+def test_a_port_in_use_is_passed_over_and_reported(run, stored, taken):
     ran = run("view", stored, "--no-browser", "--port", str(taken))
     assert ran.code == 0
     assert ran.out.startswith(f"port {taken} is in use; open http://127.0.0.1:")
 
 
 @pytest.mark.usefixtures("ended")
-def test_a_browser_is_opened_where_there_is_a_screen(
-    run: Run, stored: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_browser_is_opened_where_there_is_a_screen(run, stored, monkeypatch):
     ran = run("view", stored, "--port", "0", "--json")
     port = ran.json["port"]
     assert ran.json["url"] == f"http://127.0.0.1:{port}"
@@ -114,7 +110,7 @@ def test_a_browser_is_opened_where_there_is_a_screen(
         ("four_finger --native --save a.html", "--save"),
     ],
 )
-def test_mistakes(words: str, sentence: str, run: Run, stored: Path, golden: Golden) -> None:
+def test_mistakes(words, sentence, run, stored, golden):
     ran = run("view", *words.split())
     assert ran.code == 2
     assert ran.out == ""
@@ -122,7 +118,7 @@ def test_mistakes(words: str, sentence: str, run: Run, stored: Path, golden: Gol
     assert ran.err.count("\n") == 1
 
 
-def test_a_result_of_a_newer_softgrasp_is_refused(run: Run, stored: Path, golden: Golden) -> None:
+def test_a_result_of_a_newer_softgrasp_is_refused(run, stored, golden):
     file = stored / "result.json"
     document = json.loads(file.read_text()) | {"schema_version": 7, "softgrasp_version": "9.1"}
     file.write_text(json.dumps(document))
@@ -131,9 +127,7 @@ def test_a_result_of_a_newer_softgrasp_is_refused(run: Run, stored: Path, golden
     golden(ran.err, "expected schema_version 3")
 
 
-def test_what_is_missing_reports_how_to_get_it(
-    run: Run, stored: Path, monkeypatch: pytest.MonkeyPatch, golden: Golden
-) -> None:
+def test_what_is_missing_reports_how_to_get_it(run, stored, monkeypatch, golden):
     for variable in ("DISPLAY", "WAYLAND_DISPLAY"):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setattr("sys.platform", "linux")

@@ -86,8 +86,7 @@ def test_a_contact_that_one_engine_lacks_is_beyond_tolerance(ran: sg.GraspResult
 
 
 def test_a_contact_that_only_another_engine_has_is_beyond_tolerance(ran: sg.GraspResult) -> None:
-    results = {"mujoco": without(ran, "F1_P3", "F3_P3"), "ode": ran}
-    _, stop = touch_times(runs_of(results), 1.0)
+    _, stop = touch_times(runs_of({"mujoco": without(ran, "F1_P3", "F3_P3"), "ode": ran}), 1.0)
     assert math.isnan(stop.difference)
     assert stop.worst == "ode"
     assert stop.note.endswith("; F1_P3 in ode, not in mujoco; F3_P3 in ode, not in mujoco")
@@ -103,8 +102,7 @@ def test_of_forces_a_number_that_is_none_is_farthest(ran: sg.GraspResult) -> Non
     worst, body, most = farthest_force({"mujoco": ran, "ode": other}, TIPS)
     assert (worst, body) == ("ode", "F2_P3")
     assert math.isnan(most)
-    finding = normal_force(runs_of({"mujoco": ran, "ode": other}), TIPS, 2.0)
-    assert not finding.passed
+    assert not normal_force(runs_of({"mujoco": ran, "ode": other}), TIPS, 2.0).passed
     without_it = farthest_force({"mujoco": ran, "ode": other}, ["F3_P3", "F1_P3"])
     assert without_it == ("ode", "F1_P3", pytest.approx(18.0))
     assert farthest_force({"mujoco": ran, "ode": ran}, TIPS) == ("", "F1_P3", 0.0)

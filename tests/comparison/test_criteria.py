@@ -31,9 +31,7 @@ from softgrasp.sim.soft_dynamics import LinearMode
 @pytest.mark.parametrize("order", [1.0, 2.0, 3.0])
 def test_the_order_is_recovered(order: float) -> None:
     steps = np.array([8.0, 4.0, 2.0, 1.0]) * 1e-3
-    exact = np.array([1.0, -2.0])
-    answers = exact + np.outer(steps**order, [3.0, -7.0])
-    result = convergence(steps, answers)
+    result = convergence(steps, np.array([1.0, -2.0]) + np.outer(steps**order, [3.0, -7.0]))
     assert result.order == pytest.approx(order, rel=1e-6)
     assert result.deviation[-1] == 0.0
     assert result.shrinking
@@ -74,39 +72,22 @@ def finding(**changes: Any) -> Finding:
     return Finding(**(base | changes))
 
 
-def test_a_difference_beyond_its_tolerance_fails_with_the_whole_sentence() -> None:
-    beyond = finding(note="2 s after closing")
-    assert not beyond.passed
-    assert beyond.sentence == (
-        "Normal force of F1_P3 at rest: 5 % apart in ode, beyond the tolerance of 2 %; 2 s after "
-        "closing"
-    )
-
-
-def test_a_difference_within_its_tolerance_passes() -> None:
-    within = finding(difference=2.0)
-    assert within.passed
-    assert within.sentence == (
-        "Normal force of F1_P3 at rest: 2 % apart in ode, within the tolerance of 2 %"
-    )
-
-
-def test_no_difference_is_equal() -> None:
-    same = finding(difference=0.0, tolerance=0.0)
-    assert same.passed
-    assert same.sentence == "Normal force of F1_P3 at rest: equal"
-
-
-def test_what_is_only_reported_passes_whatever_it_is() -> None:
-    message = finding(tolerance=None, difference=90.0)
-    assert message.passed
-    assert message.sentence == "Normal force of F1_P3 at rest: 90 % apart in ode"
-
-
-def test_what_could_not_be_compared_does_not_pass() -> None:
-    unknown = finding(difference=math.nan)
-    assert not unknown.passed
-    assert unknown.sentence == "Normal force of F1_P3 at rest: could not be compared in ode"
+@pytest.mark.parametrize(
+    ("changes", "passed", "verdict"),
+    [
+        ({"note": "2 s after closing"}, False,
+         "5 % apart in ode, beyond the tolerance of 2 %; 2 s after closing"),
+        ({"difference": 2.0}, True, "2 % apart in ode, within the tolerance of 2 %"),
+        ({"difference": 0.0, "tolerance": 0.0}, True, "equal"),
+        ({"tolerance": None, "difference": 90.0}, True, "90 % apart in ode"),
+        ({"difference": math.nan}, False, "could not be compared in ode"),
+    ],
+)  # fmt: skip
+def test_a_finding_passes_within_its_tolerance_and_has_a_sentence(
+    changes: dict[str, Any], passed: bool, verdict: str
+) -> None:
+    one = finding(**changes)
+    assert (one.passed, one.sentence) == (passed, f"Normal force of F1_P3 at rest: {verdict}")
 
 
 def test_the_farthest_engine_is_named_and_a_number_that_is_none_is_farthest() -> None:
@@ -162,8 +143,7 @@ def test_the_critical_load_is_computed(critical: float) -> None:
         requested.append(load)
         return load < critical
 
-    result = find_threshold(Verdicts(holds))
-    assert result.middle == pytest.approx(critical, rel=CLOSE - 1.0)
+    assert find_threshold(Verdicts(holds)).middle == pytest.approx(critical, rel=CLOSE - 1.0)
     assert len(requested) == len(set(requested)) < 15
 
 
@@ -200,10 +180,7 @@ def test_loads_that_are_held_again_are_noticed() -> None:
 
 def test_engines_need_not_agree_near_the_critical_load() -> None:
     loads = (50.0, 80.0, 100.0, 114.0, 130.0)
-    held = {
-        "mujoco": (True, True, True, False, False),
-        "ode": (True, True, True, True, False),
-    }
+    held = {"mujoco": (True, True, True, False, False), "ode": (True, True, True, True, False)}
     assert disagreements(loads, held, 100.0, 15.0) == []
     assert disagreements(loads, held, 100.0, 10.0) == [114.0]
     assert disagreements(loads, held, None, 15.0) == [114.0]

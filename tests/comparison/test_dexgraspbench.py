@@ -44,8 +44,7 @@ def test_a_grasp_that_presses_succeeds_and_one_that_does_not_close_fails(
 ) -> None:
     rows = [benchmark.evaluate(posture) for posture in postures]
     best = next(posture for posture, row in zip(postures, rows, strict=True) if row.success)
-    opened = best._replace(targets=best.start, squeeze=best.start)
-    row = benchmark.evaluate(opened)
+    row = benchmark.evaluate(best._replace(targets=best.start, squeeze=best.start))
     assert not row.success
     assert row.displacement > 10.0 * benchmark.evaluate(best).displacement
     assert row.contacts == 0
@@ -56,8 +55,7 @@ def test_forces_are_along_the_axes_of_the_object(
 ) -> None:
     def moved(posture: SynthesizedPosture, direction: np.ndarray) -> tuple[float, float]:
         benchmark._retreat.pose_at(posture.pose, posture.start)
-        start = benchmark._retreat.data.qpos.copy()
-        return benchmark._force(posture, start, direction)
+        return benchmark._force(posture, benchmark._retreat.data.qpos.copy(), direction)
 
     plain, turned = postures[0], postures[0].pose.copy()
     turn = Rotation.from_euler("xyz", (0.0, 0.0, 0.8)).as_matrix()
@@ -102,9 +100,7 @@ def test_a_start_inside_the_object_fails(
     assert row.displacement == np.inf
 
 
-def test_diversity_is_the_variance_along_principal_axes(
-    postures: list[SynthesizedPosture],
-) -> None:
+def test_diversity_is_the_variance_along_principal_axes(postures: list[SynthesizedPosture]) -> None:
     def moved(x: float, y: float) -> SynthesizedPosture:
         pose = postures[0].pose.copy()
         pose[:3, 3] += [x, y, 0.0]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import softgrasp as sg
-from softgrasp.comparison.files import arrays
+from softgrasp.comparison.compare import arrays
 from softgrasp.extensions import ENGINES
 from softgrasp.mechanics.transforms import Array
 from softgrasp.sim import soft_dynamics

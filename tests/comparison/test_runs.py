@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import softgrasp as sg
-from softgrasp.comparison.files import document
+from softgrasp.comparison.compare import document
 from softgrasp.comparison.runs import FACTORS, SELF_CONTACT_NOTE
 from softgrasp.extensions import ENGINES
 from tests.support.engines import Change, ChangedEngine

@@ -96,13 +96,6 @@ def test_in_a_plane_it_is_the_closed_form(kappas: list[float], phi: float) -> No
     assert result == pytest.approx(np.stack(target), abs=1e-12)
 
 
-@given(st.floats(-12.0, 12.0), st.floats(-4.0, 4.0))
-def test_degree_0_is_constant_curvature(kappa: float, phi: float) -> None:
-    result = segment_frames([kappa], phi, LENGTH, PPC_FRACTIONS[1:])
-    target = sg.pcc.segment_transform(kappa, phi, LENGTH * PPC_FRACTIONS[1:])
-    assert result == pytest.approx(target, abs=1e-12)
-
-
 def by_general_solver(u: list[float], v: list[float]) -> Array:
     """T′ = T ξ by an explicit Runge–Kutta method of order 8, (4, 4)."""
 
@@ -137,34 +130,12 @@ def test_the_error_falls_with_the_sixth_power_of_the_step() -> None:
     assert np.log2(np.divide(errors[:-1], errors[1:])) == pytest.approx(6.0, abs=0.25)
 
 
-@settings(max_examples=40, deadline=None)
-@given(COEFFICIENTS, COEFFICIENTS)
-def test_frames_are_rotations_about_the_bending_axes_only(u: list[float], v: list[float]) -> None:
-    """Rotations are orthonormal, the tangent has length 1, and nothing turns about it."""
-    frames = bend_frames(u, v, LENGTH, [0.0, 0.5, 0.50025, 1.0])
-    rotations = frames[:, :3, :3]
-    assert rotations @ rotations.swapaxes(1, 2) == pytest.approx(
-        np.stack([np.eye(3)] * 4), abs=1e-12
-    )
-    assert np.linalg.det(rotations) == pytest.approx(1.0, abs=1e-12)
-    between = rotations[1].T @ rotations[2]
-    assert between[0, 1] == pytest.approx(between[1, 0], abs=1e-6)  # a turn about x and y only
-
-
 def test_frames_do_not_depend_on_the_other_positions() -> None:
     u, v = [1.0, 4.0], [-3.0, 0.0, 7.0]
     together = bend_frames(u, v, LENGTH, PPC_FRACTIONS)
     alone = np.concatenate([bend_frames(u, v, LENGTH, [fraction]) for fraction in PPC_FRACTIONS])
     assert together == pytest.approx(alone, abs=0.0)
     assert together[0] == pytest.approx(np.eye(4), abs=0.0)
-
-
-def test_rotating_the_plane_rotates_the_segment() -> None:
-    kappas = [2.0, -5.0, 9.0]
-    rotated = segment_frames(kappas, 1.1, LENGTH, PPC_FRACTIONS)
-    flat = segment_frames(kappas, 0.0, LENGTH, PPC_FRACTIONS)
-    target = rotate_about("z", 1.1) @ flat @ rotate_about("z", -1.1)
-    assert rotated == pytest.approx(target, abs=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 from scipy.linalg import expm
@@ -75,14 +75,6 @@ def test_a_segment_is_the_integral_of_its_curvature(u: float, v: float, length: 
     assert pcc.bend_transform(u, v, length) == pytest.approx(expm(twist), abs=1e-11)
 
 
-@settings(max_examples=100)
-@given(bends, bends, arcs)
-def test_frames_are_rotations(u: float, v: float, length: float) -> None:
-    rotation = pcc.bend_transform(u, v, length)[:3, :3]
-    assert np.abs(rotation @ rotation.T - np.eye(3)).max() < 1e-12
-    assert abs(np.linalg.det(rotation) - 1) < 1e-12
-
-
 def test_the_printed_matrix_of_paper_002_is_no_rotation() -> None:
     """Eq 3 prints −sin φ cos φ (cos q − 1) in row 2, column 1; the sign has to be +."""
     q, phi = 0.948, 0.6
@@ -119,14 +111,6 @@ def test_series_and_closed_form_agree_at_their_boundary() -> None:
         assert low == pytest.approx(high, abs=tolerance)
 
 
-@given(st.floats(1e-9, 6.0))
-def test_d_and_e_are_derivatives_of_a_and_b(angle: float) -> None:
-    f, step = arc_functions(angle), 1e-6 * max(angle, 1.0)
-    ahead, behind = arc_functions(angle + step), arc_functions(angle - step)
-    assert (ahead.a - behind.a) / (2 * step) == pytest.approx(f.d * angle, abs=1e-8)
-    assert (ahead.b - behind.b) / (2 * step) == pytest.approx(f.e * angle, abs=1e-8)
-
-
 def numeric_jacobian(pose, point: np.ndarray, step: float = 1e-6) -> np.ndarray:
     """(6, n) by central differences: velocity and angular velocity of a pose in the base frame."""
     columns = []
@@ -141,13 +125,6 @@ def numeric_jacobian(pose, point: np.ndarray, step: float = 1e-6) -> np.ndarray:
 
 
 @settings(max_examples=60, deadline=None)
-@given(bends, bends, arcs)
-def test_the_bend_jacobian_is_the_derivative(u: float, v: float, length: float) -> None:
-    numeric = numeric_jacobian(lambda x: pcc.bend_transform(*x), np.array([u, v, length]))
-    assert pcc.bend_jacobian(u, v, length) == pytest.approx(numeric, abs=5e-9)
-
-
-@settings(max_examples=60, deadline=None)
 @given(st.floats(-5, 5), angles, arcs, st.sampled_from(["bishop", "webster"]))
 def test_the_jacobian_is_the_derivative(
     kappa: float, phi: float, length: float, frame: pcc.Frame
@@ -156,24 +133,6 @@ def test_the_jacobian_is_the_derivative(
         lambda x: pcc.segment_transform(*x, frame), np.array([kappa, phi, length])
     )
     assert pcc.jacobian(kappa, phi, length, frame) == pytest.approx(numeric, abs=5e-8)
-
-
-@settings(max_examples=20, deadline=None)
-@given(st.lists(st.tuples(bends, bends, arcs), min_size=1, max_size=4), st.booleans())
-def test_slopes_of_the_inverse_problem_are_derivatives_of_its_residuals(
-    segments: list[tuple[float, float, float]], oriented: bool
-) -> None:
-    """Within the limit of bending and beyond it, for a position and for a frame."""
-    rows = np.array(segments)
-    goal = pcc.bend_transform(0.3, -0.2, 0.1)
-    task = pcc._Task(goal if oriented else goal[:3, 3], rows[:, 2], max_bending=1.0)
-    flat = rows[:, :2].ravel()
-    assume(np.abs(np.hypot(*rows[:, :2].T) - 1.0).min() > 1e-4)
-    if oriented:
-        assume(np.linalg.norm(task._residuals(flat)[3:6]) < 3.0)  # 180° has no direction
-    steps = 1e-6 * np.eye(len(flat))
-    numeric = [(task._residuals(flat + d) - task._residuals(flat - d)) / 2e-6 for d in steps]
-    np.testing.assert_allclose(task._slopes(flat).T, numeric, rtol=1e-5, atol=1e-5)
 
 
 @settings(max_examples=40, deadline=None)
@@ -235,8 +194,7 @@ def test_chain_inverse_reaches_all_reachable_targets(oriented: bool) -> None:
         assert shape.reached
         end = pcc.chain_transform(shape.kappas, shape.phis, ARM)
         expected = target if oriented else np.vstack([target])
-        result = end if oriented else end[:3, 3][None]
-        assert result == pytest.approx(expected, abs=2e-8)
+        assert (end if oriented else end[:3, 3][None]) == pytest.approx(expected, abs=2e-8)
         assert (shape.kappas * ARM).max() <= np.pi / 3 + 1e-9
 
 
@@ -299,14 +257,8 @@ def test_arguments_broadcast() -> None:
     [
         (lambda: pcc.segment_transform(1, 0, 0), "length"),
         (lambda: pcc.segment_transform(np.nan, 0, 1), "kappa"),
-        (
-            lambda: pcc.segment_transform(1, 0, 1, "bishp"),
-            "expected a frame of a segment, found 'bishp'",
-        ),
-        (
-            lambda: pcc.chain_transform([1, 2], [0], [1, 1]),
-            "expected one value per segment in each",
-        ),
+        (lambda: pcc.segment_transform(1, 0, 1, "bishp"), "expected a frame of a segment, found"),
+        (lambda: pcc.chain_transform([1, 2], [0], [1, 1]), "expected one value per segment in"),
         (lambda: pcc.chain_inverse([1, 2], [1]), "target"),
         (lambda: pcc.chain_inverse([0, 0, 1], [1], max_bending=0), "max_bending"),
     ],

@@ -188,8 +188,7 @@ def test_camera_noise_does_not_change_the_overshoots() -> None:
     time, height = released(40, 1e-3)
     frames = np.arange(0.0, 0.8, 1.0 / RATE)
     seen = np.interp(frames, time, height)
-    noise = np.random.default_rng(1).normal(0.0, 1e-4, len(frames))
-    settled = settling(frames, seen + noise)
+    settled = settling(frames, seen + np.random.default_rng(1).normal(0.0, 1e-4, len(frames)))
     assert settled.overshoots == 8
     assert settled.time == pytest.approx(settling(time, height).time, rel=0.01)
 
@@ -219,8 +218,7 @@ FINGER = sg.io.load_finger("paper000")
 
 @given(timestep=st.floats(0.0, 0.01))
 def test_an_implicit_spring_adds_step_times_stiffness(timestep: float) -> None:
-    whole = from_webots(FINGER, timestep)
-    for one, other in zip(whole.joints, FINGER.joints, strict=True):
+    for one, other in zip(from_webots(FINGER, timestep).joints, FINGER.joints, strict=True):
         assert one.damping == pytest.approx(other.damping + timestep * other.stiffness)
 
 

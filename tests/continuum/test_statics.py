@@ -49,12 +49,6 @@ def test_shooting_solves_the_beam_under_its_weight(load: float) -> None:
     assert beams.self_weight_deflection(load) == pytest.approx(expected, abs=1e-8)
 
 
-def test_small_loads_agree_with_linear_theory() -> None:
-    assert beams.under_tip_force(1e-4).y == pytest.approx(1e-4 / 3, rel=1e-6)
-    assert beams.self_weight_deflection(1e-4).y == pytest.approx(1e-4 / 8, rel=1e-6)
-    assert beams.under_tip_moment(1e-4).y == pytest.approx(1e-4 / 2, rel=1e-6)
-
-
 def test_frequencies_are_roots_of_the_characteristic_equation() -> None:
     for frequency in beams.FREQUENCIES:
         root = np.sqrt(frequency)
@@ -116,8 +110,7 @@ def test_rows_do_not_depend_on_each_other() -> None:
 
 
 def test_the_plate_force_balances_the_finger() -> None:
-    free = rest(STIFFNESS, CHAIN.weight, np.zeros(7)).angles
-    height = float(CHAIN.tip(free)[1])
+    height = float(CHAIN.tip(rest(STIFFNESS, CHAIN.weight, np.zeros(7)).angles)[1])
     pressures = np.array([0.0, 2e4, 5e4, 1e5])
     result = pressed(CHAIN, STIFFNESS, CHAIN.weight, pressures[:, None] * GAINS, height)
     np.testing.assert_allclose(CHAIN.tip(result.angles)[:, 1], height, atol=1e-11)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from softgrasp.continuum_control.controllers import JointTrajectoryController
+from softgrasp.continuum_control.manager import ControlledRobot
 from softgrasp.description.bendable import (
     Backbone,
     Bendable,
@@ -49,3 +51,11 @@ def arm(segments: int = 1, actuators: str = "tendons", **options: Any) -> Robot:
     system = {"name": "arm", "plugin": "SoftRobotInterface", "joints": joints} | options
     links = tuple(Link(name=f"l{index}") for index in range(segments + 1))
     return Robot(name="arm", links=links, bendables=parts, control=(ControlSystem(**system),))
+
+
+def steered(robot: Robot, **options: Any) -> tuple[ControlledRobot, JointTrajectoryController]:
+    """A robot and its controller of paths, which has started."""
+    machine, path = ControlledRobot(robot, **options), JointTrajectoryController(robot, name="path")
+    machine.manager.load(path)
+    machine.manager.switch(start=["path"])
+    return machine, path

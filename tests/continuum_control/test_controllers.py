@@ -22,7 +22,7 @@ from softgrasp.continuum_control.interfaces import ResourceManager
 from softgrasp.continuum_control.manager import ControlledRobot, ControllerManager
 from softgrasp.mechanics.robot_kinematics import origin_frame
 from tests.conftest import Golden
-from tests.continuum_control.arms import LENGTH, arm
+from tests.continuum_control.arms import LENGTH, arm, steered
 
 RIGHT = (1.0, 0.0)
 
@@ -294,10 +294,7 @@ def test_a_robot_that_its_weight_bends_down_is_reported() -> None:
     """The shipped arm stands upright on w L³/EI = 16, twice the buckling load of a column."""
     robot = sg.io.load_robot("three_segment_arm")
     with pytest.warns(sg.SoftgraspWarning, match="cannot stand by itself in its start pose"):
-        machine = ControlledRobot(robot, gravity=True)
-    path = JointTrajectoryController(robot, name="path")
-    machine.manager.load(path)
-    machine.manager.switch(start=["path"])
+        machine, path = steered(robot, gravity=True)
     path.go({f"segment{k}": (0.5, 0.0) for k in (1, 2, 3)}, machine.now)
     with pytest.warns(sg.SoftgraspWarning, match="expected a curvature below kappa_max, 3.314 1/m"):
         machine.step(6.0)
@@ -327,22 +324,14 @@ def test_a_segment_that_folds_into_itself_is_named() -> None:
 
 
 def test_a_largest_curvature_is_reached_against_no_stop() -> None:
-    robot = arm()
-    machine = ControlledRobot(robot)
-    path = JointTrajectoryController(robot, name="path")
-    machine.manager.load(path)
-    machine.manager.switch(start=["path"])
+    machine, path = steered(arm())
     path.go({"s1": (3.0, 0.4)}, machine.now)
     machine.step(6.0)
     assert machine.curvature("s1")[0] == pytest.approx(3.0, rel=2e-3)
 
 
 def test_a_motion_shorter_than_a_control_period_is_refused() -> None:
-    robot = arm()
-    machine = ControlledRobot(robot)
-    path = JointTrajectoryController(robot, name="path")
-    machine.manager.load(path)
-    machine.manager.switch(start=["path"])
+    machine, path = steered(arm())
     target = {"s1": (1e-6, 0.0)}
     for go in (
         lambda: path.go(target, machine.now, duration=0.009),
@@ -356,11 +345,7 @@ def test_a_motion_shorter_than_a_control_period_is_refused() -> None:
 
 @pytest.mark.slow
 def test_hanging_it_goes_where_it_is_commanded() -> None:
-    robot = sg.io.load_robot("three_segment_arm")
-    machine = ControlledRobot(robot, gravity=(0.0, 0.0, 9.81))
-    path = JointTrajectoryController(robot, name="path")
-    machine.manager.load(path)
-    machine.manager.switch(start=["path"])
+    machine, path = steered(sg.io.load_robot("three_segment_arm"), gravity=(0.0, 0.0, 9.81))
     path.go({f"segment{k}": (1.0, 0.3) for k in (1, 2, 3)}, machine.now)
     machine.step(12.0)
     for k in (1, 2, 3):
@@ -368,11 +353,7 @@ def test_hanging_it_goes_where_it_is_commanded() -> None:
 
 
 def test_rigid_joints_and_segments_move_together() -> None:
-    robot = sg.io.load_robot("soft_gripper_two")
-    machine = ControlledRobot(robot)
-    path = JointTrajectoryController(robot, name="path")
-    machine.manager.load(path)
-    machine.manager.switch(start=["path"])
+    machine, path = steered(sg.io.load_robot("soft_gripper_two"))
     path.go({"wrist": 0.03, "left_finger": 5.0, "right_finger": (8.0, 0.0)}, machine.now)
     machine.step(path.duration + 1.0)
     assert machine.data.joint("wrist").qpos[0] == pytest.approx(0.03, abs=1e-4)

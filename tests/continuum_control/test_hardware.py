@@ -17,15 +17,12 @@ from softgrasp.continuum_control.controllers import (
     JointTrajectoryController,
     StateBroadcaster,
 )
-from softgrasp.continuum_control.hardware import (
-    ActuatorAllocation,
-    options_of,
-)
+from softgrasp.continuum_control.hardware import ActuatorAllocation, options_of
 from softgrasp.continuum_control.manager import ControlledRobot
 from softgrasp.description.bendable import Chamber
 from softgrasp.description.robot import Robot
 from tests.conftest import Golden
-from tests.continuum_control.arms import ANGLES, LENGTH, STIFFNESS, arm
+from tests.continuum_control.arms import ANGLES, LENGTH, STIFFNESS, arm, steered
 
 
 @given(st.floats(-2.0, 2.0), st.floats(-2.0, 2.0))
@@ -43,9 +40,11 @@ def test_tendons_pull_only_and_give_the_moment(x: float, y: float) -> None:
 def test_a_pressure_out_of_range_is_refused_unless_it_is_clamped(golden: Golden) -> None:
     actuators = tuple(Chamber(angle=a, radius=0.05, area=2e-4, pressure_max=5e4) for a in ANGLES)
     part = arm(actuators="chambers").bendables[0].replace(actuation=actuators)
-    with pytest.raises(sg.SimulationError) as caught:
-        ActuatorAllocation(part, 0.0, clamp=False).controls(np.array([1.5, 0.1]))
-    golden(caught.value, "bendable 's1'")
+    golden.refused(
+        lambda: ActuatorAllocation(part, 0.0, clamp=False).controls(np.array([1.5, 0.1])),
+        "bendable 's1'",
+        sg.SimulationError,
+    )
     cut = ActuatorAllocation(part, 0.0, clamp=True).controls(np.array([1.5, 0.0]))
     assert cut.max() == pytest.approx(5e4, rel=1e-9)
 
@@ -75,14 +74,10 @@ def test_parameters_of_the_file_are_honoured() -> None:
 
 def driven(robot: Robot, kappa: float, seconds: float = 4.0) -> ControlledRobot:
     """Every segment sent to one curvature, in planes that differ."""
-    machine = ControlledRobot(robot)
-    path = JointTrajectoryController(robot, name="path")
-    machine.manager.load(path)
-    machine.manager.switch(start=["path"])
+    machine, path = steered(robot)
     planes = {part.name: 0.5 + index for index, part in enumerate(robot.bendables)}
     targets = {name: (kappa, phi) for name, phi in planes.items()}
-    duration = path.go(targets, machine.now, duration=6.0)
-    machine.step(duration + seconds)
+    machine.step(path.go(targets, machine.now, duration=6.0) + seconds)
     return machine
 
 
@@ -113,8 +108,7 @@ def test_every_segment_bends_as_commanded_and_straightens_when_released(
 @pytest.mark.slow
 def test_the_shipped_arm_follows_constant_curvature() -> None:
     machine = driven(sg.io.load_robot("three_segment_arm"), 2.0, seconds=10.0)
-    planes = [0.5, 1.5, 2.5]
-    target = sg.pcc.chain_transform([2.0] * 3, planes, [LENGTH] * 3)[:3, 3]
+    target = sg.pcc.chain_transform([2.0] * 3, [0.5, 1.5, 2.5], [LENGTH] * 3)[:3, 3]
     assert machine.position_of("eef") == pytest.approx(target, abs=0.01)
 
 
@@ -122,12 +116,9 @@ def test_the_shipped_arm_follows_constant_curvature() -> None:
 def test_hanging_in_gravity_the_error_is_corrected() -> None:
     errors = {}
     for gain in ("0", "1"):
-        machine = ControlledRobot(
-            arm(params=(("integral_gain", gain),)), gravity=(0.0, 0.0, 9.81)
-        )  # the base looks up: gravity up hangs the arm from it
-        path = JointTrajectoryController(machine.robot, name="path")
-        machine.manager.load(path)
-        machine.manager.switch(start=["path"])
+        robot = arm(params=(("integral_gain", gain),))
+        # the base looks up: gravity up hangs the arm from it
+        machine, path = steered(robot, gravity=(0.0, 0.0, 9.81))
         machine.step(path.go({"s1": (2.0, 0.0)}, machine.now) + 8.0)
         errors[gain] = abs(machine.curvature("s1")[0] - 2.0) / 2.0
     assert errors["0"] > 0.03

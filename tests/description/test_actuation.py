@@ -27,29 +27,18 @@ def synergies(**changes: Any) -> sg.description.Synergies:
 
 REFUSED = [
     ({"mean": (0.1,)}, "mean: expected 2 values, one per joint, found 1"),
-    (
-        {"matrix": ((1.0, 0.0),)},
-        "matrix: expected a matrix of 2 rows, one per joint, each with one number per synergy, "
-        "found 1 × 2",
-    ),
-    (
-        {"matrix": ((1.0, 0.0), (1.0,))},
-        "matrix: expected a matrix of 2 rows, one per joint, each with one number per synergy, "
-        "found 2 × 1 or 2",
-    ),
-    (
-        {"matrix": ((1.0, 0.0), (0.5, 0.0))},
-        "matrix: expected synergies that move a joint, found column 2 all zero",
-    ),
+    ({"matrix": ((1.0, 0.0),)}, "matrix: expected a matrix of 2 rows, one per joint, each with"),
+    ({"matrix": ((1.0, 0.0), (1.0,))}, "matrix: expected a matrix of 2 rows, one per joint"),
+    ({"matrix": ((1.0, 0.0), (0.5, 0.0))}, "matrix: expected synergies that move a joint, found"),
     ({"opened": (1.0,) * 3}, "opened: expected at most 2 values, one per synergy, found 3"),
 ]
 
 
-@pytest.mark.parametrize(("changes", "sentence"), REFUSED)
-def test_inconsistent_synergies_are_refused(changes: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(DescriptionError) as caught:
-        synergies(**changes)
-    assert str(caught.value) == sentence
+@pytest.mark.parametrize(("changes", "part"), REFUSED)
+def test_inconsistent_synergies_are_refused(
+    changes: dict[str, Any], part: str, golden: Golden
+) -> None:
+    golden.refused(lambda: synergies(**changes), part)
 
 
 def test_synergies_of_another_hand_are_refused(golden: Golden) -> None:
@@ -70,8 +59,7 @@ def test_the_posture_is_mean_plus_matrix_times_weights() -> None:
 
 def test_hands_without_synergies_have_that_of_their_grasp() -> None:
     hand = sg.load_hand("four_finger")
-    table = first_synergy(hand, hand.grasps.precision)
-    column = np.array([row[0] for row in table.matrix])
+    column = np.array([row[0] for row in first_synergy(hand, hand.grasps.precision).matrix])
     assert np.linalg.norm(column) == pytest.approx(1.0)
     rates = hand.grasps.precision.rates.for_fingers(hand.actuator_counts)
     assert column / column[0] == pytest.approx(np.array(rates) / rates[0])
@@ -80,14 +68,12 @@ def test_hands_without_synergies_have_that_of_their_grasp() -> None:
 def test_santellos_synergies_are_the_published_ones() -> None:
     given = YAML(typ="safe").load(outside_file("hands_dh.yaml"))["synergies"]["santello_15"]
     table = sg.load_hand("paradigmatic").synergies
-    assert table is not None
     assert np.array(table.matrix).tolist() == given["S_columns_are_synergies"]
     assert table.mean == pytest.approx(given["qm"], abs=1e-8)
 
 
 def test_santellos_synergies_are_not_orthonormal_and_couple_the_outer_joints() -> None:
     table = sg.load_hand("paradigmatic").synergies
-    assert table is not None
     matrix = np.array(table.matrix)
     assert matrix.shape == (20, 15)
     assert abs(matrix.T @ matrix - np.eye(15)).max() == pytest.approx(0.6221, abs=1e-4)
@@ -127,31 +113,26 @@ def test_files_convert_couplings_tendons_and_synergies_from_their_units(tmp_path
     assert hand.couplings[0].offset == pytest.approx(np.radians(10))
     assert hand.tendons[0].pulleys[1].radius == pytest.approx(0.005)
     assert hand.tendons[0].excursion == pytest.approx(0.012)
-    assert hand.synergies is not None
     assert hand.synergies.mean == pytest.approx(np.radians([10, 20]))
     assert hand.synergies.matrix == ((1.0,), (0.5,))
 
 
 WRONG = [
-    ("[[1], [0.5]]", "[[1]]", ":15: synergies.matrix: expected a matrix of 2 rows, one per joint, "
-     "each with one number per synergy, found 1 × 1"),
-    ("leader: F1_J2", "leader: F1_J7", ":12: couplings[0].leader: expected a joint of the hand, "
-     "found 'F1_J7'; did you mean 'F1_J3'? known: F1_J1, F1_J2, F1_J3"),
+    ("[[1], [0.5]]", "[[1]]", ":15: synergies.matrix: expected a matrix of 2 rows, one per"),
+    ("leader: F1_J2", "leader: F1_J7", ":12: couplings[0].leader: expected a joint of the hand"),
     ("{joint: F1_J3, leader: F1_J2,", "{joint: F1_J1, leader: F1_J2,",
      ":12: couplings[0].joint: expected a joint with driven: false, found 'F1_J1', which has an "
      "actuator"),
-    ("radius: 5", "radius: 0", ":14: tendons[0].pulleys[1].radius: expected a radius other than "
-     "zero, found 0"),
-    ("joint: F1_J2, radius", "joint: F1_J3, radius", ":14: tendons[0].pulleys[1].joint: expected a "
-     "joint that does not follow another one, found 'F1_J3'"),
+    ("radius: 5", "radius: 0", ":14: tendons[0].pulleys[1].radius: expected a radius other than"),
+    ("joint: F1_J2, radius", "joint: F1_J3, radius", ":14: tendons[0].pulleys[1].joint"),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("old", "new", "sentence"), WRONG)
-def test_errors_in_files_name_their_line(old: str, new: str, sentence: str, tmp_path: Any) -> None:
+@pytest.mark.parametrize(("old", "new", "part"), WRONG)
+def test_errors_in_files_name_their_line(
+    old: str, new: str, part: str, tmp_path: Any, golden: Golden
+) -> None:
     path = tmp_path / "two.yaml"
     assert old in HAND
     path.write_text(HAND.replace(old, new), encoding="utf-8")
-    with pytest.raises(DescriptionError) as caught:
-        load_hand(path)
-    assert str(caught.value) == f"{path}{sentence}"
+    golden.refused(lambda: load_hand(path), part)

@@ -128,7 +128,6 @@ def test_a_contact_specifies_the_fields_that_it_was_made_with() -> None:
     scene = scene_with_three_frictions().replace(contact=Contact(damping=250.0))
     assert scene.contact.specified == {"damping": 250.0}
     assert scene.replace(contact=None).contact == ContactOverride()
-    later = Contact().replace(damping=250.0)
-    assert scene.replace(contact=later).contact == scene.contact
+    assert scene.replace(contact=Contact().replace(damping=250.0)).contact == scene.contact
     whole = scene.requested_contact.replace(damping=250.0)  # a merged contact states everything
     assert scene.replace(contact=whole).contact_of(1).static_friction == 0.9

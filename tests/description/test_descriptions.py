@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 import softgrasp as sg
 from softgrasp.description.actuation import Rates
-from tests.support.scenes import ball, pinch
+from tests.conftest import Golden
+from tests.support.scenes import pinch
 
 ROW: dict[str, Any] = {"a": 0.05, "density": 1000}
 
@@ -66,83 +67,37 @@ REFUSALS = [
         lambda: sg.GraspObject(name="o", shape=sg.Sphere(radius=1), mass=1, density=1),
         "expected exactly one of mass and density, found both",
     ),
-    (
-        lambda: sg.GraspObject(name="o", shape=sg.Sphere(radius=1)),
-        "expected exactly one of mass and density, found neither",
-    ),
+    (lambda: sg.GraspObject(name="o", shape=sg.Sphere(radius=1)), "expected exactly one of mass"),
     (
         lambda: sg.GraspObject(name="o", shape={"type": "sphare", "radius": 1}, mass=1),
         "shape: expected sphere, cylinder, cuboid, capsule, ellipsoid, superellipsoid, mesh or "
         "compound, found 'sphare'; did you mean 'sphere'?",
     ),
-    (
-        lambda: sg.Contact(stifness=1),
-        "stifness: no such field; did you mean 'stiffness'? known: critical_velocity, damping, "
-        "dynamic_friction, model, native, patch, rolling_friction, static_friction, stiffness, "
-        "torsional_friction",
-    ),
-    (
-        lambda: sg.Contact(static_friction=0.3, dynamic_friction=0.5),
-        "dynamic_friction: expected at most static_friction 0.3, found 0.5",
-    ),
-    (lambda: sg.Pose(quaternion=(0, 0, 0, 0)), None),
+    (lambda: sg.Contact(stifness=1), "stifness: no such field; did you mean 'stiffness'? known"),
+    (lambda: sg.Contact(static_friction=0.3, dynamic_friction=0.5), "dynamic_friction: expected"),
+    (lambda: sg.Pose(quaternion=(0, 0, 0, 0)), "quaternion: expected a quaternion that is not"),
     (lambda: pinch(duration=-1), "duration: expected a number above 0, found -1"),
     (lambda: pinch(timestep=0), "timestep: expected a number at least 1e-07, found 0"),
-    (lambda: pinch(actuation="spring"),
-     "actuation: expected servo or prescribed, found 'spring'"),
-    (
-        lambda: pinch(closure=sg.PositionIncrementClosure(rates=(1, 2))),
-        "closure.rates: expected 1 rate, 3 (one per joint of a finger) or 12 (one per joint), "
-        "found 2",
-    ),
-    (
-        lambda: pinch(closure=sg.PositionIncrementClosure(active=(True,))),
-        "closure.active: expected 12 values, one per joint, found 1",
-    ),
+    (lambda: pinch(actuation="spring"), "actuation: expected servo or prescribed, found 'spring'"),
+    (lambda: pinch(closure=sg.PositionIncrementClosure(rates=(1, 2))), "closure.rates: expected"),
+    (lambda: pinch(closure=sg.PositionIncrementClosure(active=(True,))), "closure.active"),
     (lambda: finger(phalanges=()), "phalanges: expected at least one phalanx, found none"),
-    (
-        lambda: finger(phalanges=({"alpha": 1.0},)),
-        "expected at least one phalanx, found only rows of zero length without a body",
-    ),
-    (
-        lambda: finger(convention="dh"),
-        "convention: expected standard, modified or placed, found 'dh'",
-    ),
-    (
-        lambda: finger(phalanges=(ROW | {"name": "P"}, ROW | {"name": "P"})),
-        "phalanges[1]: expected unique names, found phalanx name 'P' twice",
-    ),
+    (lambda: finger(phalanges=({"alpha": 1.0},)), "expected at least one phalanx, found only"),
+    (lambda: finger(convention="dh"), "convention: expected standard, modified or placed, found"),
+    (lambda: finger(phalanges=(ROW | {"name": "P"}, ROW | {"name": "P"})), "phalanges[1]"),
     (
         lambda: finger(phalanges=(ROW | {"limits": (1.0, 0.5), "start": 0.7},)),
         "phalanges[0].limits: expected limits (lowest, highest), found [1, "
         "0.5] rad ([57.2958, 28.6479]°)",
     ),
-    (
-        lambda: finger(phalanges=(ROW | {"start": 9.0},)),
-        "phalanges[0].start: expected start inside the limits [0, 1.5708] rad "
-        "([0, 90]°), found 9 rad (515.662°)",
-    ),
-    (lambda: pinch(duration=1e-4),
-     "duration: expected at least one control period of 0.001 s, found 0.0001 s"),
-    (
-        lambda: pinch(object_mount="fixed", success=sg.SuccessCriterion()),
-        "success: expected an object that can move for a hold test, found a fixed one",
-    ),
-    (
-        lambda: pinch(closure=sg.PositionIncrementClosure(rates=1e-6)),
-        "duration: expected one, as the slowest joint needs 1.8326e+06 s to its limit (more than "
-        "600 s), found none",
-    ),
+    (lambda: finger(phalanges=(ROW | {"start": 9.0},)), "phalanges[0].start: expected start"),
+    (lambda: pinch(duration=1e-4), "duration: expected at least one control period of 0.001 s"),
+    (lambda: pinch(object_mount="fixed", success=sg.SuccessCriterion()), "success: expected an"),
+    (lambda: pinch(closure=sg.PositionIncrementClosure(rates=1e-6)), "duration: expected one"),
     (lambda: sg.Sphere(radius="1"), "radius: expected a number, found '1'"),
     (lambda: sg.Contact(stiffness=True), "stiffness: expected a number, found True"),
-    (lambda: hand(fingers=(finger(name="a b"),)),
-     "fingers[0].phalanges[0]: expected names of fingers and "
-     "phalanges without spaces, '/' and '|', and no finger named "
-     "'object' or 'palm', found 'a b_P1'"),
-    (lambda: hand(fingers=(finger(name="palm"),)),
-     "fingers[0].phalanges[0]: expected names of fingers and "
-     "phalanges without spaces, '/' and '|', and no finger named "
-     "'object' or 'palm', found 'palm_P1'"),
+    (lambda: hand(fingers=(finger(name="a b"),)), "fingers[0].phalanges[0]: expected names of"),
+    (lambda: hand(fingers=(finger(name="palm"),)), "fingers[0].phalanges[0]: expected names of"),
     (
         lambda: hand(
             fingers=(
@@ -153,18 +108,15 @@ REFUSALS = [
         "fingers[1].phalanges[0]: expected unique names, found "
         "finger and name together 'F1_P1_x' twice",
     ),
-    (lambda: hand(fingers=(finger(), finger())),
-     "fingers[1]: expected unique names, found finger name 'F1' twice"),
+    (lambda: hand(fingers=(finger(), finger())), "fingers[1]: expected unique names, found"),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("make", "sentence"), REFUSALS)
-def test_wrong_descriptions_are_refused_with_a_message(make: Any, sentence: str | None) -> None:
-    with pytest.raises(sg.DescriptionError) as refused:
-        make()
-    if sentence is None:
-        sentence = "quaternion: expected a quaternion that is not zero, found (0.0, 0.0, 0.0, 0.0)"
-    assert str(refused.value) == sentence
+@pytest.mark.parametrize(("make", "part"), REFUSALS)
+def test_wrong_descriptions_are_refused_with_a_message(
+    make: Any, part: str, golden: Golden
+) -> None:
+    golden.refused(make, part)
 
 
 @given(st.lists(st.floats(-5, 5), min_size=1, max_size=8), st.integers(1, 4), st.integers(1, 4))
@@ -178,23 +130,3 @@ def test_rates_spread_over_fingers(numbers: list[float], fingers: int, rows: int
     spread = rates.for_fingers(shape)
     assert len(spread) == rows * fingers
     assert set(spread) == set(numbers)
-
-
-def test_gravity_can_be_a_switch() -> None:
-    assert pinch(gravity=True).gravity == (0, 0, -9.81)
-    assert pinch(gravity=False).gravity == (0, 0, 0)
-    assert pinch(gravity=(1, 2, 3)).gravity == (1, 2, 3)
-
-
-def test_contact_of_scene_material_or_default() -> None:
-    assert pinch().requested_contact == sg.Contact()
-    slippery = ball().replace(material=sg.description.Material(name="soap", static_friction=0.1))
-    assert pinch(object=slippery).requested_contact == sg.Contact(static_friction=0.1)
-    specified = sg.Contact(stiffness=1e4, damping=100)
-    made = pinch(object=slippery, contact=specified).requested_contact
-    assert made == specified.replace(static_friction=0.1)
-
-
-def test_objects_can_have_another_mass() -> None:
-    heavy = ball().weighing(mass=2.0)
-    assert (heavy.mass, heavy.density) == (2.0, None)

@@ -104,8 +104,7 @@ def test_verbs_refuse_what_is_no_scene(verb) -> None:
 
 
 def test_verbs_take_the_name_of_a_scene() -> None:
-    demo = sg.load_scene("demo").replace(adapt_grasp=False)
-    assert sg.resolve("demo").scene.hand == demo.hand
+    assert sg.resolve("demo").scene.hand == sg.load_scene("demo").replace(adapt_grasp=False).hand
     assert sg.compile_model("demo").nbody == sg.compile_model(sg.load_scene("demo")).nbody
 
 

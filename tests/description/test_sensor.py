@@ -44,26 +44,13 @@ def test_sensors_that_do_not_fit_are_refused(
     golden.refused(lambda: pinch(**changes), message)
 
 
-@pytest.mark.parametrize(
-    ("fields", "message"),
-    [
-        ({"rows": 0}, "rows: expected a number at least 1, found 0"),
-        ({"noise": -0.1}, "noise: expected a number at least 0, found -0.1"),
-        ({"range": 0.0}, "range: expected a number above 0, found 0.0"),
-    ],
-)
-def test_numbers_out_of_range_are_refused(fields: dict[str, Any], message: str) -> None:
-    with pytest.raises(sg.DescriptionError) as error:
-        sg.description.TactileSensor(name="skin", body="F1_P3", **fields)
-    assert str(error.value) == message
-
-
 def test_torques_have_the_delay_of_the_forces(golden: Golden) -> None:
-    with pytest.raises(sg.DescriptionError) as error:
-        sg.description.ForceTorqueSensor(
+    golden.refused(
+        lambda: sg.description.ForceTorqueSensor(
             name="wrist", torque_errors=sg.description.SensorErrors(delay=0.002)
-        )
-    golden(error.value, "torque_errors.delay")
+        ),
+        "torque_errors.delay",
+    )
 
 
 def test_scenes_with_sensors_survive_saving(tmp_path) -> None:
@@ -79,8 +66,7 @@ def test_scenes_with_sensors_survive_saving(tmp_path) -> None:
             sg.description.JointTorqueSensor(name="joints", joints=("F1_J1", "F2_J1")),
         ),
     )
-    file = sg.save_scene(scene, tmp_path / "scene.yaml")
-    assert sg.load_scene(file).replace(name="") == scene
+    assert sg.load_scene(sg.save_scene(scene, tmp_path / "scene.yaml")).replace(name="") == scene
 
 
 def test_a_file_gives_lengths_in_its_units_and_objects_of_the_library_elasticity(tmp_path) -> None:

@@ -1,10 +1,7 @@
 """The Gymnasium environment: our own runs bit for bit, the rules of the API, what it refuses."""
 
-from __future__ import annotations
-
 import warnings
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import mujoco
@@ -77,9 +74,7 @@ def episode(env: Any, seed: int | None = None) -> tuple[np.ndarray, list[float],
     ],
     ids=["servo", "prescribed", "switching friction", "planar", "gravity"],
 )
-def test_the_controller_of_a_scene_does_the_same_in_its_environment(
-    changes: dict[str, Any],
-) -> None:
+def test_the_controller_of_a_scene_does_the_same_in_its_environment(changes):
     scene = quick(**changes)
     env = sg.make_env(scene, decision_period=scene.control_period)
     result = sg.simulate(scene)
@@ -97,7 +92,7 @@ def test_the_controller_of_a_scene_does_the_same_in_its_environment(
         assert rewards == [0.0] * (len(rewards) - 1) + [1.0]
 
 
-def test_a_lift_goes_as_in_a_run() -> None:
+def test_a_lift_goes_as_in_a_run():
     scene = on_a_table()
     env = sg.make_env(scene, decision_period=scene.control_period)
     result = sg.simulate(scene)
@@ -109,7 +104,7 @@ def test_a_lift_goes_as_in_a_run() -> None:
     assert info["is_success"]
 
 
-def test_a_step_is_the_raw_engine_bit_for_bit() -> None:
+def test_a_step_is_the_raw_engine_bit_for_bit():
     env = sg.make_env(quick())
     model = sg.compile_model(env.task.scene)
     servos, stiffness = model.actuator_biasprm, model.actuator_gainprm[:, 0]
@@ -133,7 +128,7 @@ def test_a_step_is_the_raw_engine_bit_for_bit() -> None:
 
 
 @pytest.mark.parametrize("action", ["increments", "targets"])
-def test_the_environment_keeps_the_rules_of_gymnasium(action: str) -> None:
+def test_the_environment_keeps_the_rules_of_gymnasium(action):
     from gymnasium.utils.env_checker import check_env
 
     env = sg.make_env(
@@ -145,7 +140,7 @@ def test_the_environment_keeps_the_rules_of_gymnasium(action: str) -> None:
     env.close()
 
 
-def test_a_random_agent_lives_through_200_steps() -> None:
+def test_a_random_agent_lives_through_200_steps():
     env = sg.make_env(quick(), noise=sg.description.PoseNoise(position=1e-3), shaping=0.5)
     env.action_space.seed(1)
     env.reset(seed=1)
@@ -160,7 +155,7 @@ def test_a_random_agent_lives_through_200_steps() -> None:
     assert ends >= 2
 
 
-def test_the_same_seed_gives_the_same_bits_and_another_one_others() -> None:
+def test_the_same_seed_gives_the_same_bits_and_another_one_others():
     env, other = (
         sg.make_env(quick(), noise=sg.description.PoseNoise(position=2e-3, rotation=0.1))
         for _ in range(2)
@@ -176,20 +171,17 @@ def test_the_same_seed_gives_the_same_bits_and_another_one_others() -> None:
     assert at_rest["object_position"] == pytest.approx([0.0, 0.0, -0.085], abs=1e-7)
 
 
-def test_noise_has_its_standard_deviation_and_starts_clear_of_the_hand() -> None:
+def test_noise_has_its_standard_deviation_and_starts_clear_of_the_hand(golden):
     env = sg.make_env(quick(), noise=sg.description.PoseNoise(position=1e-3))
     positions = [env.reset(seed=seed)[0]["object_position"] for seed in range(200)]
     assert np.std(positions, axis=0) == pytest.approx([1e-3] * 3, rel=0.2)
     env.simulation._is_clear = lambda offset: False
-    with pytest.raises(sg.SimulationError) as refused:
-        env.reset(seed=0)
-    assert str(refused.value) == (
-        "noise: expected a start of the object clear of the hand, found none in 100 draws with "
-        "0.001 m and 0 rad"
+    golden.refused(
+        lambda: env.reset(seed=0), "noise: expected a start of the object cl", sg.SimulationError
     )
 
 
-def test_an_object_on_a_table_stays_on_it() -> None:
+def test_an_object_on_a_table_stays_on_it():
     env = sg.make_env(on_a_table(), noise=sg.description.PoseNoise(position=2e-3, rotation=0.2))
     env.reset(seed=0)
     first = env.model.joint("object").qposadr[0]
@@ -205,7 +197,7 @@ def test_an_object_on_a_table_stays_on_it() -> None:
     assert np.ptp(rotations[:, 3]) > 1e-3
 
 
-def test_a_vector_of_environments_runs_them_side_by_side() -> None:
+def test_a_vector_of_environments_runs_them_side_by_side():
     make_one = lambda: sg.make_env(quick(), noise=sg.description.PoseNoise(position=1e-3))  # noqa: E731
     vector = gymnasium.vector.SyncVectorEnv([make_one] * 3)
     observations, _ = vector.reset(seed=7)
@@ -218,14 +210,14 @@ def test_a_vector_of_environments_runs_them_side_by_side() -> None:
     vector.close()
 
 
-def test_gymnasium_makes_it_by_its_name() -> None:
+def test_gymnasium_makes_it_by_its_name():
     env = gymnasium.make("softgrasp/Grasp-v0", scene=quick())
     own = sg.make_env(quick())
     assert env.unwrapped.observation_space == own.observation_space
     assert own.spec.id == env.spec.id == "softgrasp/Grasp-v0"
 
 
-def test_targets_follow_an_action_at_the_rate_of_the_actuator() -> None:
+def test_targets_follow_an_action_at_the_rate_of_the_actuator():
     env = sg.make_env(quick(), action="targets", speed=2.0)
     env.reset()
     action = np.full(12, 0.2, dtype=np.float32)
@@ -242,7 +234,7 @@ def test_targets_follow_an_action_at_the_rate_of_the_actuator() -> None:
     assert observation["target"][0] == pytest.approx(low[0], abs=0.1)
 
 
-def test_actuators_without_a_rate_are_no_actions() -> None:
+def test_actuators_without_a_rate_are_no_actions():
     scene = pinch(closure=sg.PositionIncrementClosure(active=(True, False, True) * 4))
     env = sg.make_env(scene)
     assert env.action_space.shape == (8,)
@@ -253,7 +245,7 @@ def test_actuators_without_a_rate_are_no_actions() -> None:
     assert moved.tolist() == [True, False, True] * 4
 
 
-def test_soft_fingers_are_actuators_too() -> None:
+def test_soft_fingers_are_actuators_too():
     scene = sg.load_scene("soft_mug").replace(object_position=None)
     env = sg.make_env(scene, closing_time=0.04)
     observation, _ = env.reset()
@@ -264,7 +256,7 @@ def test_soft_fingers_are_actuators_too() -> None:
     assert observation in env.observation_space
 
 
-def test_shaping_adds_up_to_nothing() -> None:
+def test_shaping_adds_up_to_nothing():
     """With discount 1 a potential that is zero at both ends adds nothing to the return."""
     for policy in (1.0, 0.0):
         env = sg.make_env(quick(), shaping=0.7)
@@ -280,7 +272,7 @@ def test_shaping_adds_up_to_nothing() -> None:
     assert max(rewards[:-1]) == pytest.approx(0.5 * 0.7 * 1.0, abs=0.2)
 
 
-def test_an_object_that_leaves_the_hand_ends_the_episode() -> None:
+def test_an_object_that_leaves_the_hand_ends_the_episode(golden):
     env = sg.make_env(quick(gravity=(0.0, 0.0, -50.0), duration=2.0))
     env.reset()
     still = np.zeros(12, dtype=np.float32)
@@ -291,21 +283,17 @@ def test_an_object_that_leaves_the_hand_ends_the_episode() -> None:
     assert not end[3]
     assert not end[4]["in_test"]
     assert steps == pytest.approx(np.sqrt(2 * 0.06 / 50.0) / 0.02, abs=1.0)
-    with pytest.raises(sg.SimulationError) as refused:
-        env.step(still)
-    assert str(refused.value) == (
-        "expected an episode to go on, found one that has ended: call reset()"
-    )
+    golden.refused(lambda: env.step(still), "expected an episode to go on,", sg.SimulationError)
 
 
-def test_time_limits_truncate() -> None:
+def test_time_limits_truncate():
     env = sg.make_env(quick(), time_limit=0.1)
     env.reset()
     ends = [env.step(np.zeros(12, dtype=np.float32))[2:4] for _ in range(5)]
     assert ends == [(False, False)] * 4 + [(False, True)]
 
 
-def test_a_diverged_motion_truncates_with_the_last_sound_observation() -> None:
+def test_a_diverged_motion_truncates_with_the_last_sound_observation():
     env = sg.make_env(quick())
     env.reset()
     before, *_ = env.step(np.zeros(12, dtype=np.float32))
@@ -318,7 +306,7 @@ def test_a_diverged_motion_truncates_with_the_last_sound_observation() -> None:
     assert not env.step(np.zeros(12, dtype=np.float32))[3]
 
 
-def test_images_show_contact_and_change_nothing() -> None:
+def test_images_show_contact_and_change_nothing():
     env = sg.make_env(quick(), render_mode="rgb_array", size=(96, 72), renderer="raycast")
     plain = sg.make_env(quick())
     env.reset()
@@ -339,45 +327,40 @@ def test_images_show_contact_and_change_nothing() -> None:
     env.close()
 
 
-def test_a_scene_file_is_enough(tmp_path: Path) -> None:
+def test_a_scene_file_is_enough(tmp_path):
     sg.save_scene(quick(), tmp_path / "quick.yaml")
     env = sg.make_env(tmp_path / "quick.yaml")
     assert env.task.closing_samples == 450
     assert sg.make_env("demo").task.criterion == sg.load_scene("demo").success
 
 
+IDLE = sg.PositionIncrementClosure(active=(False,) * 12)
+
+
 @pytest.mark.parametrize(
-    ("options", "sentence"),
+    ("changes", "options", "sentence"),
     [
-        ({"decision_period": 0.0015}, "decision_period: expected a whole number of control periods "
-         "of 0.001 s, found 0.0015 s"),
-        ({"render_mode": "human"}, "render_mode: expected a render mode, found 'human'; known: "
-         "rgb_array"),
-        ({"scene": {"object_mount": "fixed", "success": None}}, "success: expected an object that "
-         "can move for a hold test, found a fixed one"),
-        ({"scene": {"closure": sg.PositionIncrementClosure(active=(False,) * 12)}},
-         "closure.rates: expected an actuator with a closing rate, which an agent could move, "
-         "found none"),
+        ({}, {"decision_period": 0.0015}, "decision_period"),
+        ({}, {"render_mode": "human"}, "render_mode"),
+        ({"object_mount": "fixed", "success": None}, {}, "success"),
+        ({"closure": IDLE}, {}, "closure.rates"),
+        ({"sequence": ("close", "hold"), "success": None}, {}, "sequence"),
+        ({"success": sg.io.load_criterion("dexgraspbench")}, {}, "success: expected a closure"),
     ],
-    ids=["period", "render mode", "fixed", "no actuator"],
-)  # fmt: skip
-def test_what_does_not_fit_is_refused(options: dict[str, Any], sentence: str) -> None:
-    changes = options.pop("scene", {})
-    with pytest.raises(sg.DescriptionError) as refused:
-        sg.make_env(quick(**changes), **options)
-    assert str(refused.value) == sentence
+    ids=["period", "render mode", "fixed", "no actuator", "sequence", "criterion"],
+)
+def test_what_does_not_fit_is_refused(changes, options, sentence, golden):
+    golden.refused(lambda: sg.make_env(quick(**changes), **options), sentence)
 
 
-def test_unknown_settings_and_options_are_refused() -> None:
+def test_unknown_settings_and_options_are_refused(golden):
     with pytest.raises(sg.DescriptionError, match="did you mean 'speed'"):
         sg.make_env(quick(), sped=2.0)
     env = sg.make_env(quick())
     with pytest.raises(sg.SimulationError) as early:
         env.step(np.zeros(12, dtype=np.float32))
     assert str(early.value) == "expected an episode to go on, found none: call reset()"
-    with pytest.raises(sg.DescriptionError) as refused:
-        env.reset(options={"place": 1})
-    assert str(refused.value) == "expected no options, found place"
+    golden.refused(lambda: env.reset(options={"place": 1}), "expected no options,")
     env.reset()
     for action, result in ((np.zeros(3), "an array of shape (3,)"), (np.full(12, np.nan), "NaN")):
         with pytest.raises(sg.DescriptionError) as wrong:
@@ -385,29 +368,8 @@ def test_unknown_settings_and_options_are_refused() -> None:
         assert str(wrong.value) == f"action: expected 12 numbers, one per actuator, found {result}"
 
 
-def test_a_missing_gymnasium_states_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_gymnasium_states_what_to_install(monkeypatch):
     monkeypatch.setattr(envs, "find_spec", lambda name: None)
     with pytest.raises(sg.BackendUnavailable) as refused:
         sg.make_env(quick())
     assert str(refused.value) == ("gymnasium is not installed: pip install 'softgrasp[gym]'")
-
-
-@pytest.mark.parametrize(
-    ("change", "sentence"),
-    [
-        (
-            {"sequence": ("close", "hold")},
-            "sequence: expected a closure with a ramp of gravity or a lift behind it in an "
-            "environment, found a sequence",
-        ),
-        (
-            {"success": sg.io.load_criterion("dexgraspbench")},
-            "success: expected a closure with a ramp of gravity or a lift behind it in an "
-            "environment, found a criterion with more than that",
-        ),
-    ],
-)
-def test_what_environments_leave_out_is_refused(change: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(sg.DescriptionError) as message:
-        envs.make_env(pinch().replace(**change))
-    assert str(message.value) == sentence

@@ -1,7 +1,5 @@
 """The vector environment of stable-baselines3: rules of its interface, seeds, hindsight replay."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -17,11 +15,11 @@ from softgrasp.envs.task_env import TaskEnv
 
 
 @pytest.mark.parametrize("goals", [False, True])
-def test_a_task_follows_the_rules_of_stable_baselines(goals: bool) -> None:
+def test_a_task_follows_the_rules_of_stable_baselines(goals):
     check_env(TaskEnv("Lift", goals=goals), skip_render_check=True)
 
 
-def test_equal_seeds_begin_equal_episodes_and_ends_are_reported() -> None:
+def test_equal_seeds_begin_equal_episodes_and_ends_are_reported():
     env, first = TaskVecEnv("CloseAndHold", 3), []
     for _ in range(2):
         env.seed(5)
@@ -40,7 +38,7 @@ def test_equal_seeds_begin_equal_episodes_and_ends_are_reported() -> None:
     assert not infos[row]["is_success"]
 
 
-def test_ppo_takes_its_steps() -> None:
+def test_ppo_takes_its_steps():
     model = PPO("MlpPolicy", TaskVecEnv("CloseAndHold", 4), n_steps=16, batch_size=32, seed=0)
     before = model.policy.action_net.weight.detach().numpy().copy()
     model.learn(64)
@@ -48,7 +46,7 @@ def test_ppo_takes_its_steps() -> None:
     assert not np.array_equal(before, model.policy.action_net.weight.detach().numpy())
 
 
-def test_hindsight_replay_relabels_goals_by_the_reward_of_the_task() -> None:
+def test_hindsight_replay_relabels_goals_by_the_reward_of_the_task():
     """Every sample of the buffer has the reward of its own goal, and some relabelled ones are 0."""
     model = SAC(
         "MultiInputPolicy", TaskVecEnv("Valve", 4, goals=True), seed=0, learning_starts=700,

@@ -1,7 +1,5 @@
 """Learning tasks: rules of Gymnasium, seeds, what is drawn, success by slip, reward, policies."""
 
-from __future__ import annotations
-
 import json
 import pickle
 import subprocess
@@ -38,7 +36,7 @@ def env_of(task: str) -> TaskEnv:
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_every_task_follows_the_rules_of_gymnasium(task: str) -> None:
+def test_every_task_follows_the_rules_of_gymnasium(task):
     env = gymnasium.make(f"softgrasp/{task}-v{TASK_VERSIONS[task]}").unwrapped
     check_env(env, skip_render_check=True)
     assert env.spec.id == f"softgrasp/{task}-v{TASK_VERSIONS[task]}"
@@ -49,7 +47,7 @@ def actions_of(env: Any, count: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("task", ["Lift", "Insertion", "SoftReach"])
-def test_the_same_seed_gives_the_same_bits_alone_and_in_a_vector(task: str) -> None:
+def test_the_same_seed_gives_the_same_bits_alone_and_in_a_vector(task):
     alone, vector = (
         env_of(task),
         gymnasium.make_vec(f"softgrasp/{task}-v{TASK_VERSIONS[task]}", num_envs=3),
@@ -70,7 +68,7 @@ def test_the_same_seed_gives_the_same_bits_alone_and_in_a_vector(task: str) -> N
     assert not np.array_equal(other, first)
 
 
-def test_what_is_drawn_lies_in_its_ranges_and_covers_them() -> None:
+def test_what_is_drawn_lies_in_its_ranges_and_covers_them():
     env, task = env_of("CloseAndHold"), TASKS["CloseAndHold"]
     simulation = env.simulation
     pairs, model = simulation.built.object_pairs, simulation.physics.model(0)
@@ -93,7 +91,7 @@ def test_what_is_drawn_lies_in_its_ranges_and_covers_them() -> None:
 
 
 @pytest.mark.parametrize("shape", ["ball", "cube", "can"])
-def test_a_drawn_object_is_that_of_a_scene_compiled_with_it(shape: str) -> None:
+def test_a_drawn_object_is_that_of_a_scene_compiled_with_it(shape):
     """Also its stiffness in contact, from which a constant ``solref`` would be off by 0.5 to 2."""
     env = env_of("CloseAndHold")
     env.reset(seed=0, options={"shape": shape, "size": 0.021, "density": 900.0, "friction": 1.0})
@@ -126,9 +124,7 @@ def _held_source(described: sg.GraspObject) -> Source:
     [(0.0, 0.0, True), (0.5, 0.0, True), (0.0, 0.02, False), (0.5, 0.02, False)],
     ids=["at rest", "moved by the hand", "slips", "slips in a moved hand"],
 )
-def test_success_is_evaluated_in_the_hand(
-    palm_speed: float, slip_speed: float, succeeds: bool
-) -> None:
+def test_success_is_evaluated_in_the_hand(palm_speed, slip_speed, succeeds):
     """A hand that moves an object keeps it; one in which it slips by 0.4 mm a decision does not."""
     env = env_of("Lift")
     env.reset(seed=0)
@@ -145,7 +141,7 @@ def test_success_is_evaluated_in_the_hand(
     assert slip_speed * 0.02 * TASKS["Lift"].window > MAX_SLIP or not slip_speed
 
 
-def test_an_object_that_no_finger_touches_is_not_held() -> None:
+def test_an_object_that_no_finger_touches_is_not_held():
     env = env_of("Lift")
     env.reset(seed=0)
     features = env.simulation.features()
@@ -154,7 +150,7 @@ def test_an_object_that_no_finger_touches_is_not_held() -> None:
     assert not any(env.simulation.update_success(features, np.ones(1))[0] for _ in range(20))
 
 
-def test_the_reward_is_the_gain_of_progress_plus_one_for_success() -> None:
+def test_the_reward_is_the_gain_of_progress_plus_one_for_success():
     env = env_of("TwoHands")
     _, info = env.reset(seed=4)
     start, total, over, fractions = info["progress"], 0.0, False, []
@@ -170,7 +166,7 @@ def test_the_reward_is_the_gain_of_progress_plus_one_for_success() -> None:
 
 
 @pytest.mark.parametrize("task", ["Lift", "Valve", "InHandRotation"])
-def test_more_of_the_goal_is_more_progress(task: str) -> None:
+def test_more_of_the_goal_is_more_progress(task):
     from softgrasp.envs.tasks import progress
 
     env = env_of(task)
@@ -187,7 +183,7 @@ def test_more_of_the_goal_is_more_progress(task: str) -> None:
     assert np.diff(values) == pytest.approx(0.1, abs=1e-9)
 
 
-def test_options_choose_the_goal_and_the_object() -> None:
+def test_options_choose_the_goal_and_the_object():
     env = env_of("Lift")
     env.reset(seed=0, options={"goal": np.array([0.05]), "size": np.float32(0.02)})
     _, info = env.reset(seed=0, options={"goal": [0.05], "shape": "can", "size": 0.02})
@@ -208,7 +204,7 @@ def test_options_choose_the_goal_and_the_object() -> None:
         assert str(refused.value).startswith(sentence)
 
 
-def test_tactile_and_image_observations_are_options() -> None:
+def test_tactile_and_image_observations_are_options():
     env = TaskEnv("CloseAndHold", observations=("state", "tactile", "rgb"), actions="joints")
     observed, _ = env.reset(seed=0)
     assert observed in env.observation_space
@@ -225,7 +221,7 @@ def test_tactile_and_image_observations_are_options() -> None:
 IMAGES = ("rgb", "depth", "segmentation", "points")
 
 
-def test_equal_seeds_give_equal_images_in_any_environment_of_the_task() -> None:
+def test_equal_seeds_give_equal_images_in_any_environment_of_the_task():
     """Each draws them after another episode, whose object has another shape and size."""
     one, other = (TaskEnv("Lift", observations=IMAGES, visuals=True) for _ in range(2))
     observed, _ = one.reset(seed=3, options={"shape": "can"})
@@ -238,7 +234,7 @@ def test_equal_seeds_give_equal_images_in_any_environment_of_the_task() -> None:
         assert not np.array_equal(observed[name], different[name])
 
 
-def test_depth_segmentation_and_points_are_of_the_object_that_is_there() -> None:
+def test_depth_segmentation_and_points_are_of_the_object_that_is_there():
     """The nearest point of a ball is its radius from its centre, as seen from the camera."""
     env = TaskEnv("CloseAndHold", observations=IMAGES, noise=0.0)
     observed, _ = env.reset(seed=0, options={"shape": "ball", "size": 0.022})
@@ -256,7 +252,7 @@ GOAL_TASKS = [task for task, one in TASKS.items() if one.achieved is not None]
 
 
 @pytest.mark.parametrize("task", GOAL_TASKS)
-def test_a_goal_environment_rewards_by_the_goals_that_it_shows(task: str) -> None:
+def test_a_goal_environment_rewards_by_the_goals_that_it_shows(task):
     env = gymnasium.make(f"softgrasp/{task}-v{TASK_VERSIONS[task]}", goals=True).unwrapped
     check_env(env, skip_render_check=True)
     envs = TaskVectorEnv(task, 3, goals=True)
@@ -272,7 +268,7 @@ def test_a_goal_environment_rewards_by_the_goals_that_it_shows(task: str) -> Non
     assert envs.compute_reward(achieved[2], beside[2], {}) == -1.0
 
 
-def test_the_state_of_a_goal_environment_does_not_know_the_goal() -> None:
+def test_the_state_of_a_goal_environment_does_not_know_the_goal():
     env = TaskEnv("Lift", goals=True)
     first, _ = env.reset(seed=0, options={"goal": [0.04]})
     second, _ = env.reset(seed=0, options={"goal": [0.06]})
@@ -283,7 +279,7 @@ def test_the_state_of_a_goal_environment_does_not_know_the_goal() -> None:
     assert caught.value.field == "goals"
 
 
-def test_any_object_of_files_rests_on_its_stand_until_it_is_grasped(tmp_path: Path) -> None:
+def test_any_object_of_files_rests_on_its_stand_until_it_is_grasped(tmp_path):
     """With its own mass, and the convex hull of its mesh, which begins at its lowest vertex."""
     corners = np.array([[x, y, z] for x in (0, 40) for y in (0, 30) for z in (0, 50)]) * 1e-3
     faces = ((1, 2, 4), (1, 4, 3), (5, 7, 8), (5, 8, 6), (1, 5, 6), (1, 6, 2), (3, 4, 8), (3, 8, 7),
@@ -300,7 +296,7 @@ def test_any_object_of_files_rests_on_its_stand_until_it_is_grasped(tmp_path: Pa
     assert abs(env.simulation.features().height[0]) < 5e-4
 
 
-def test_another_hand_lifts_and_pushes_are_drawn() -> None:
+def test_another_hand_lifts_and_pushes_are_drawn():
     env = TaskEnv("LiftAny", hand="three_fingered", objects=("can", "egg"))
     shapes, pushes = set(), []
     for seed in range(12):
@@ -314,24 +310,7 @@ def test_another_hand_lifts_and_pushes_are_drawn() -> None:
     assert np.abs(offset).max() < 0.03
 
 
-@pytest.mark.parametrize(
-    ("task", "options", "field"),
-    [
-        ("Lift", {"hand": "three_fingered"}, "hand"),
-        ("LiftAny", {"objects": ("cbe",)}, "objects"),
-        ("LiftAny", {"objects": "no_folder"}, "objects"),
-        ("Valve", {"objects": ("cube",)}, "objects"),
-    ],
-)
-def test_a_hand_or_objects_that_a_task_does_not_have_are_refused(
-    task: str, options: dict[str, Any], field: str
-) -> None:
-    with pytest.raises(sg.DescriptionError) as caught:
-        TaskEnv(task, **options)
-    assert caught.value.field == field
-
-
-def test_noise_changes_what_is_observed_and_not_what_happens() -> None:
+def test_noise_changes_what_is_observed_and_not_what_happens():
     clean, noisy = TaskEnv("Lift", noise=0.0), env_of("Lift")
     first, second = clean.reset(seed=5)[0], noisy.reset(seed=5)[0]
     assert np.array_equal(clean.simulation.physics.states, noisy.simulation.physics.states)
@@ -346,7 +325,7 @@ def test_noise_changes_what_is_observed_and_not_what_happens() -> None:
         "import softgrasp, importlib.util; importlib.util.find_spec('gymnasium'); import gymnasium",
     ],
 )
-def test_the_environments_are_registered_on_import(order: str) -> None:
+def test_the_environments_are_registered_on_import(order):
     """In any order, and softgrasp alone imports neither Gymnasium nor numpy."""
     alone = "import softgrasp, sys; assert not {'gymnasium', 'numpy'} & set(sys.modules); "
     listed = "print(*sorted(one for one in gymnasium.registry if one.startswith('softgrasp/')))"
@@ -359,7 +338,7 @@ def test_the_environments_are_registered_on_import(order: str) -> None:
     assert done.stdout.split() == sorted(tasks)
 
 
-def test_a_vector_of_episodes_is_as_strict_as_one() -> None:
+def test_a_vector_of_episodes_is_as_strict_as_one():
     envs = TaskVectorEnv("Lift", 2)
     zeros = np.zeros(envs.action_space.shape)
     with pytest.raises(sg.SimulationError, match=r"call reset\(\)"):
@@ -378,7 +357,7 @@ def test_a_vector_of_episodes_is_as_strict_as_one() -> None:
             envs.reset(seed=0, options=options)
 
 
-def test_a_pickled_environment_begins_the_same_episodes() -> None:
+def test_a_pickled_environment_begins_the_same_episodes():
     envs = TaskVectorEnv("Lift", 2, noise=0.0)
     again = pickle.loads(pickle.dumps(envs))
     np.testing.assert_array_equal(envs.reset(seed=3)[0], again.reset(seed=3)[0])
@@ -386,19 +365,27 @@ def test_a_pickled_environment_begins_the_same_episodes() -> None:
     np.testing.assert_array_equal(one.reset(seed=3)[0], TaskEnv("Lift").reset(seed=3)[0])
 
 
-def test_what_does_not_exist_is_refused() -> None:
-    for arguments, sentence in (
-        ({"task": "Lfit"}, "expected a task, found 'Lfit'; did you mean 'Lift'?"),
-        ({"task": "Lift", "observations": ("stat",)},
-         "observations: expected an observation, found 'stat'; did you mean 'state'?"),
-        ({"task": "Lift", "actions": "wrist"},
-         "actions: expected 'channels' or 'joints', found 'wrist'"),
-        ({"task": "Lift", "engine": "wrap"},
-         "engine: expected an engine, found 'wrap'; did you mean 'warp'?"),
-    ):  # fmt: skip
-        with pytest.raises(sg.DescriptionError) as refused:
-            TaskEnv(**arguments)
-        assert str(refused.value).startswith(sentence)
+@pytest.mark.parametrize(
+    ("task", "options", "field"),
+    [
+        ("Lfit", {}, None),
+        ("Lift", {"observations": ("stat",)}, "observations"),
+        ("Lift", {"actions": "wrist"}, "actions"),
+        ("Lift", {"engine": "wrap"}, "engine"),
+        ("Lift", {"hand": "three_fingered"}, "hand"),
+        ("LiftAny", {"objects": ("cbe",)}, "objects"),
+        ("LiftAny", {"objects": "no_folder"}, "objects"),
+        ("Valve", {"objects": ("cube",)}, "objects"),
+        *(("Lift", {"noise": noise}, "noise") for noise in (float("nan"), float("inf"), -1.0, "x")),
+        *(("Lift", {"num_envs": count}, "num_envs") for count in (0, -1, 1.5, True)),
+        *(("Lift", {"objects": objects}, "objects") for objects in ((), 3)),
+    ],
+)
+def test_what_no_task_has_is_refused(task, options, field, golden):
+    with pytest.raises(sg.DescriptionError) as refused:
+        sg.envs.make_task_env(task, **options)
+    assert refused.value.field == field
+    golden(refused.value, "expected")
 
 
 # Constants that solved a task before it had to be stopped at a drawn goal, or to press gently.
@@ -418,7 +405,7 @@ SOLVED_BY: dict[str, list[list[float]]] = {
         for task in TASKS
     ],
 )
-def test_no_constant_action_solves_a_task_that_its_script_solves(task: str) -> None:
+def test_no_constant_action_solves_a_task_that_its_script_solves(task):
     """−1, 0, 1, the same for all channels or drawn for each, and uniformly random constants."""
     channels, draw = env_of(task).simulation.channels, np.random.default_rng(0)
     fixed = [np.full(channels, value) for value in (-1.0, 0.0, 1.0)]
@@ -435,33 +422,17 @@ def test_no_constant_action_solves_a_task_that_its_script_solves(task: str) -> N
 
 @pytest.mark.slow  # every stored score again; the quick one is that of the first task
 @pytest.mark.parametrize("task", [task for task in SCORES if "learned" in SCORES[task]])
-def test_stored_policies_reach_their_stored_scores(task: str) -> None:
+def test_stored_policies_reach_their_stored_scores(task):
     score = policies.evaluate(task, policies.load_policy(task), 100, 10_000)
     assert score == pytest.approx(SCORES[task]["learned"], abs=0.05)
 
 
-def test_a_stored_policy_succeeds_where_random_actions_fail() -> None:
+def test_a_stored_policy_succeeds_where_random_actions_fail():
     assert policies.evaluate("CloseAndHold", policies.load_policy("CloseAndHold"), 4, 0) == 1.0
     assert policies.evaluate("CloseAndHold", "random", 4, 0) == 0.0
 
 
-@pytest.mark.parametrize(
-    ("field", "options"),
-    [
-        *(("noise", {"noise": noise}) for noise in (float("nan"), float("inf"), -1.0, "x")),
-        *(("num_envs", {"num_envs": count}) for count in (0, -1, 1.5, True)),
-        *(("objects", {"objects": objects}) for objects in ((), 3)),
-    ],
-)
-def test_numbers_and_objects_that_no_task_has_are_refused(
-    field: str, options: dict[str, Any]
-) -> None:
-    with pytest.raises(sg.DescriptionError) as refused:
-        sg.envs.make_task_env("Lift", **options)
-    assert refused.value.field == field
-
-
-def test_two_objects_of_one_name_are_refused(tmp_path: Path) -> None:
+def test_two_objects_of_one_name_are_refused(tmp_path):
     for suffix in ("stl", "obj"):
         (tmp_path / f"mug.{suffix}").write_text("")
     with pytest.raises(sg.DescriptionError, match="expected different names") as refused:
@@ -469,7 +440,7 @@ def test_two_objects_of_one_name_are_refused(tmp_path: Path) -> None:
     assert refused.value.field == "objects"
 
 
-def test_a_goal_that_is_no_number_is_not_reached() -> None:
+def test_a_goal_that_is_no_number_is_not_reached():
     env: Any = TaskEnv("Lift", goals=True)
     assert env.compute_reward([0.05], [0.05], {}) == 0.0
     assert env.compute_reward([float("nan")], [0.05], {}) == -1.0

@@ -12,7 +12,6 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.cli.grasp import summary_lines
-from softgrasp.evaluation import outcome as rules
 from softgrasp.evaluation.outcome import EJECTION_SPEED, SLIPPING_SPEED
 from softgrasp.mechanics.transforms import quaternion_of, transform
 from softgrasp.quality import can_balance
@@ -106,12 +105,6 @@ def test_a_hand_without_rates_is_refused_before_the_object_moves(golden: Golden)
     assert refused.object.displacement_m == (0.0, 0.0, 0.0)
 
 
-def test_an_object_out_of_reach_is_refused_with_the_distance() -> None:
-    message = ending("out of reach").message
-    assert "the object is out of reach: " in message
-    assert " mm farther than any link comes; another position (--position, in m;" in message
-
-
 def test_a_hand_that_presses_on_one_side_alone_is_refused() -> None:
     single = sg.simulate(pads(1))
     assert single.outcome is Outcome.NOT_CLOSED
@@ -134,13 +127,9 @@ def test_a_saved_result_has_the_same_outcome(tmp_path) -> None:
 
 
 def test_an_object_that_creeps_faster_than_the_limit_slips() -> None:
-    held = ending("held")
-    assert held.hold is not None
-    assert held.hold.creep_m_s < SLIPPING_SPEED
+    assert ending("held").hold.creep_m_s < SLIPPING_SPEED
     wide = TEST.replace(max_drop=1.0, max_rotation=3.0)
-    scene = pads(2, success=wide, object=ball(0.03).weighing(mass=0.825))
-    crept = sg.simulate(scene)
-    assert crept.hold is not None
+    crept = sg.simulate(pads(2, success=wide, object=ball(0.03).weighing(mass=0.825)))
     assert crept.hold.creep_m_s > SLIPPING_SPEED
     assert (crept.held, crept.outcome) == (False, Outcome.SLIPPING)
     assert crept.message == (
@@ -156,8 +145,7 @@ def test_the_speed_at_the_last_contact_parts_missed_from_ejected(factor, expecte
     force[:101, 0] = 1.0  # the last touch is at row 100
     after = np.clip(missed.time - missed.time[100], 0.0, 0.01)  # it stops 10 samples later
     moved[:, 0] += factor * EJECTION_SPEED * after
-    brushed = replace(missed, normal_force=force, object_position=moved)
-    assert brushed.outcome.name == expected
+    assert replace(missed, normal_force=force, object_position=moved).outcome.name == expected
 
 
 @pytest.mark.parametrize(("fraction", "expected"), [(0.49, "NOT_CLOSED"), (0.51, "MISSED")])
@@ -174,7 +162,6 @@ def test_a_hand_that_makes_less_than_half_of_its_travel_is_held_back(fraction, e
 def test_an_object_that_one_push_has_taken_is_dropped_though_another_one_has_not() -> None:
     pushes = {"directions": ((0.0, 0.0, -400.0), (1.0, 0.0, 0.0)), "direction_time": 0.2}
     result = sg.simulate(pads(2, success=sg.SuccessCriterion(**pushes, max_drop=0.05)))
-    assert result.hold is not None
     assert [test.contacts for test in result.hold.directions] == [0, 2]
     assert [test.held for test in result.hold.directions] == [False, True]
     assert result.outcome is Outcome.DROPPED
@@ -227,8 +214,7 @@ def test_two_contacts_balance_up_to_twice_the_friction_angle(friction: float) ->
         assert can_balance([(1.0, 0.0, 0.0), second], friction) is (expected and angle >= 0.0)
     assert can_balance([(1.0, 0.0, 0.0), (-1.0, 0.0, 0.0)], friction)
     assert not can_balance([(1.0, 0.0, 0.0)], friction)
-    three = [(math.cos(a), math.sin(a), 0.0) for a in (0.0, 2.0, 4.0)]
-    assert can_balance(three, friction)
+    assert can_balance([(math.cos(a), math.sin(a), 0.0) for a in (0.0, 2.0, 4.0)], friction)
 
 
 ARM = 0.1
@@ -304,7 +290,6 @@ def test_as_many_contacts_as_required_hold_and_fewer_do_not() -> None:
 
 def test_a_lift_is_no_sag_of_the_palm() -> None:
     hold = lifted(min_lift=0.0).hold
-    assert hold is not None
     assert hold.lifted_m == pytest.approx(0.02, rel=0.02)
     assert hold.sag_m is not None
     assert hold.sag_m < 0.1 * hold.lifted_m
@@ -312,8 +297,7 @@ def test_a_lift_is_no_sag_of_the_palm() -> None:
 
 @pytest.mark.parametrize(("angle", "expected"), [(72.0, "CLOSED"), (74.0, "MISSED")])
 def test_contacts_oppose_within_both_friction_angles_and_ten_degrees(angle, expected) -> None:
-    limit = 2.0 * (math.degrees(math.atan(0.5)) + 10.0)
-    assert 72.0 < limit < 74.0
+    assert 72.0 < 2.0 * (math.degrees(math.atan(0.5)) + 10.0) < 74.0
     closed = sg.simulate(pads(2))
     first, second = closed.contacts
     turn = math.radians(angle)
@@ -326,10 +310,8 @@ def test_a_wrist_that_sags_drops_nothing() -> None:
     soft, stiff = hung(10.0), hung(1000.0)
     for result in (soft, stiff):
         assert (result.held, result.outcome) == (True, Outcome.HELD)
-        assert result.hold is not None
         assert result.hold.drop_m < 1e-4
         assert row_of(result)["hold_sag_m"] == result.hold.sag_m
-    assert soft.hold is not None
     assert soft.hold.sag_m is not None
     begin = int(np.searchsorted(soft.time, soft.hold.start_s))
     fallen = np.linalg.norm(soft.object_position[begin:] - soft.object_position[begin], axis=1)
@@ -338,7 +320,6 @@ def test_a_wrist_that_sags_drops_nothing() -> None:
     assert soft.hold.sag_m == pytest.approx(fallen.max(), rel=0.05)
     torque = ARM * soft.hold.weight_N  # the hand itself is compensated
     assert soft.hold.sag_m == pytest.approx(ARM * torque / 10.0, rel=0.01)
-    assert stiff.hold is not None
     assert stiff.hold.sag_m == pytest.approx(soft.hold.sag_m / 100.0, rel=0.1)
 
 
@@ -347,7 +328,6 @@ def test_the_sag_of_a_test_begins_with_the_test() -> None:
     result = sg.simulate(
         pads(2, hand=hanging(stiffness), success=TEST, gravity=(0.0, 0.0, -before))
     )
-    assert result.hold is not None
     added = result.hold.weight_N * (1.0 - before / 9.81)  # the weight before it bends it already
     assert result.hold.sag_m == pytest.approx(ARM**2 * added / stiffness, rel=0.02)
 
@@ -370,29 +350,20 @@ def test_the_palm_is_behind_the_wrist() -> None:
         assert model.body(palm_body(model, hand)).name == palm
 
 
-def test_thresholds_have_one_home() -> None:
-    assert (rules.SLIPPING_SPEED, rules.EJECTION_SPEED) == (2e-3, 0.02)
-    assert rules.RESTING_SPEED == 1e-4
-
-
 @pytest.mark.parametrize(("speed", "expected"), [(0.9e-4, "SHIFTED"), (1.1e-4, "SLIPPING")])
 def test_what_left_the_limits_and_rests_does_not_slip(speed: float, expected: str) -> None:
     shifted = ending("yielding servos")
-    assert shifted.hold is not None
     # two servos of 2 kN/m in the direction of the load
-    moved = shifted.hold.weight_N / 4e3
-    assert shifted.hold.drop_m == pytest.approx(moved, rel=0.05)
+    assert shifted.hold.drop_m == pytest.approx(shifted.hold.weight_N / 4e3, rel=0.05)
     assert shifted.message == (
         "the object rests in the hand, but not within the limits of the test: it moved by "
         f"{1e3 * shifted.hold.drop_m:.3g} mm in the palm, more than the 0.5 mm allowed"
     )
-    crept = replace(shifted, hold=shifted.hold.replace(creep_m_s=speed))
-    assert crept.outcome.name == expected
+    assert replace(shifted, hold=shifted.hold.replace(creep_m_s=speed)).outcome.name == expected
 
 
 def test_a_limit_of_creep_below_the_speed_of_rest_counts() -> None:
     shifted = ending("yielding servos")
-    assert shifted.hold is not None
     scene = shifted.scene.replace(success=TEST.replace(max_creep=1e-6))
     crept = replace(shifted, scene=scene, hold=shifted.hold.replace(creep_m_s=2e-6))
     assert crept.outcome is Outcome.SLIPPING
@@ -452,7 +423,6 @@ def test_inertia_alone_may_hold_and_is_named() -> None:
     shake = {"type": "shake", "amplitude": 0.01, "frequency": 4.0, "direction": (0, 0, 1)}
     result = sg.simulate(pads(2, success=sg.SuccessCriterion(gravity=None, motion=(shake,))))
     largest = 1.1122 * 0.01 * (2.0 * math.pi * 4.0) ** 2
-    assert result.hold is not None
     assert result.hold.load_m_s2 == result.hold.inertia_m_s2 == pytest.approx(largest)
     assert result.outcome is Outcome.HELD
     assert result.message == (

@@ -33,7 +33,6 @@ def final() -> dict[str, Any]:
 
 def test_samples_are_a_hundredth_of_a_second_apart_and_end_with_the_run() -> None:
     log = run().quality_log
-    assert log is not None
     assert np.diff(log.time)[:-1] == pytest.approx(0.01)
     assert log.time[-1] == run().time[-1]
     assert len(log.time) == len(log.margin) == len(log.center) == len(log.first) - 1
@@ -44,7 +43,6 @@ def test_samples_are_a_hundredth_of_a_second_apart_and_end_with_the_run() -> Non
 def test_the_series_is_epsilon_of_the_logged_contacts() -> None:
     """Recomputed from the arrays of the file alone, at every sample."""
     log, result = run().quality_log, run()
-    assert log is not None
     arrays = log.arrays()
     for sample, message in enumerate(arrays["quality_epsilon"].tolist()):
         own = slice(*arrays["quality_first"][sample : sample + 2].tolist())
@@ -61,7 +59,6 @@ def test_the_series_is_epsilon_of_the_logged_contacts() -> None:
             center=arrays["quality_center"][sample],
         )
         assert message == pytest.approx(again, abs=1e-9)
-    assert result.quality_epsilon is not None
     assert result.quality_epsilon[0] == 0.0
     assert result.quality_epsilon[-1] > 0.1
 
@@ -69,7 +66,6 @@ def test_the_series_is_epsilon_of_the_logged_contacts() -> None:
 def test_the_log_is_the_grasp_at_that_instant() -> None:
     """Against the model posed anew from what the result has, at some samples."""
     log = run().quality_log
-    assert log is not None
     for sample in (len(log.time) // 2, len(log.time) - 5, -1):
         result = sg.analysis_of(run(), float(log.time[sample]))
         given = log.contacts(sample)
@@ -79,7 +75,6 @@ def test_the_log_is_the_grasp_at_that_instant() -> None:
 
 def test_margins_are_those_of_the_recorded_forces() -> None:
     log, result = run().quality_log, run()
-    assert log is not None
     touching = [c for c in result.contacts if c.normal_force_N > 0.0]
     mu = result.contact_model.used.static_friction
     least = min(1.0 - c.friction_force_N / (mu * c.normal_force_N) for c in touching)
@@ -89,16 +84,13 @@ def test_margins_are_those_of_the_recorded_forces() -> None:
 
 def test_force_closure_has_a_moment() -> None:
     log = run().quality_log
-    assert log is not None
     assert log.closed_at is not None
     first = int(np.searchsorted(log.time, log.closed_at))
     assert log.epsilon[first] > 0.0
     assert not log.epsilon[:first].any()
     assert final()["force_closure_s"] == log.closed_at
     # two pads with soft fingers close, without torsion they turn about the line between them
-    hard = pads(2, solver=sg.description.Solver(contact_dimension=3))
-    open_log = sg.simulate(hard).quality_log
-    assert open_log is not None
+    open_log = sg.simulate(pads(2, solver=sg.description.Solver(contact_dimension=3))).quality_log
     assert open_log.closed_at is None
     assert "torque about" in str(open_log.at(-1)["reason"]) or open_log.at(-1)["rank"] < 6
 
@@ -107,16 +99,12 @@ def test_motion_and_its_hash_do_not_depend_on_it(tmp_path: Path) -> None:
     ends = sg.simulate(pinch(), quality_rate=0.0)
     assert sg.simulate(pinch(), quality_rate=None).quality is None
     assert ends.trajectory_sha256 == run().trajectory_sha256
-    assert ends.quality_log is not None
     assert len(ends.quality_log.time) == 1
-    assert ends.quality is not None
     assert ends.quality["epsilon"] == final()["epsilon"]
     run().save(tmp_path)
     again = load_result(tmp_path)
     assert again.trajectory_sha256 == run().trajectory_sha256
     one, other = again.quality_log, run().quality_log
-    assert one is not None
-    assert other is not None
     assert np.array_equal(one.epsilon, other.epsilon)
     assert again.quality == run().quality
     with np.load(tmp_path / "trajectory.npz") as arrays:
@@ -142,8 +130,7 @@ def test_a_rate_is_a_rate(golden: Golden) -> None:
     ],
 )
 def test_moments_are_over_the_reach_of_the_object(shape: object, reach: float) -> None:
-    obj = ball().replace(shape=shape)
-    model = sg.compile_model(pinch(object=obj))
+    model = sg.compile_model(pinch(object=ball().replace(shape=shape)))
     assert object_reach(model) == pytest.approx(reach, rel=1e-6)
 
 
@@ -178,20 +165,15 @@ def test_many_contacts_are_thinned_to_a_lower_bound_that_is_near() -> None:
 
 def test_bodies_without_force_have_no_contact_in_the_log() -> None:
     """At every control sample, also where a finger overlaps the object before its first force."""
-    long_steps = sg.description.Solver(refinement=1)
-    result = sg.simulate(pinch(solver=long_steps), quality_rate=1000.0)
+    result = sg.simulate(pinch(solver=sg.description.Solver(refinement=1)), quality_rate=1000.0)
     log = result.quality_log
-    assert log is not None
     replay = ReplayedResult(result)
     reader = GraspContactReader(replay.model, result.contact_bodies.tolist())
     for sample, row in enumerate(np.searchsorted(result.time, log.time - 1e-9).tolist()):
         logged = set(log.body[log.first[sample] : log.first[sample + 1]].tolist())
-        pressing = set(np.flatnonzero(result.normal_force[row] > 0.0).tolist())
-        assert logged <= pressing
+        assert logged <= set(np.flatnonzero(result.normal_force[row] > 0.0).tolist())
         if sample % 20 == 0:
             time = float(log.time[sample])
             assert len(sg.analysis_of(result, time).points) == len(log.contacts(sample)["points"])
     overlapping = [reader.read(replay.pose(float(t))) for t in log.time]
-    kept = int(log.first[-1])
-    dropped = sum(len(contacts.points) for contacts in overlapping) - kept
-    assert dropped > 0
+    assert sum(len(contacts.points) for contacts in overlapping) - int(log.first[-1]) > 0

@@ -105,8 +105,7 @@ def test_forces_within_the_hand_are_separate_from_those_on_the_object(tmp_path: 
     assert result.force_within_hand_N == within > 1.0
     result.save(tmp_path)
     assert load_result(tmp_path).hand_contacts == result.hand_contacts
-    apart = sg.simulate(pinch(grasp="power", self_contact=False))
-    assert apart.force_within_hand_N == 0.0
+    assert sg.simulate(pinch(grasp="power", self_contact=False)).force_within_hand_N == 0.0
 
 
 def test_a_hand_that_presses_mostly_on_itself_is_warned_of() -> None:

@@ -1,9 +1,6 @@
 """Grasps of results and of other programs: one value, one file, and what each format keeps."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,11 +11,10 @@ from softgrasp.checks.json_schema import schema_of
 from softgrasp.description.grasps import Grasp, GraspSet
 from softgrasp.evaluation.analysis import ReplayedResult
 from softgrasp.exports import grasp_set, load_grasps, save_grasps
-from softgrasp.exports.grasp_formats import APPROACH_DISTANCE
+from softgrasp.exports.grasps import APPROACH_DISTANCE
 from softgrasp.mechanics.transforms import transform
 from softgrasp.model.shapes import center_in_file
 from softgrasp.sweeps.imported_grasps import hand_joints_of, import_grasps
-from tests.conftest import Run
 from tests.support.mjcf_hands import WRIST, written
 from tests.support.scenes import ball, pinch
 
@@ -44,14 +40,11 @@ def matrix(pose: sg.Pose) -> np.ndarray:
     return transform(pose.position, pose.quaternion)
 
 
-def test_the_pose_is_that_of_the_hand_in_the_frame_of_the_mesh(
-    result: sg.GraspResult, grasps: GraspSet
-) -> None:
+def test_the_pose_is_that_of_the_hand_in_the_frame_of_the_mesh(result, grasps):
     """The frame of a mesh file is where the file has it; the model's is at the centre of mass."""
     (grasp,) = grasps.grasps
     center = np.append(center_in_file(result.scene.object.shape), 1.0)
     in_model = transform(result.object_position[0], result.object_quat_wxyz[0])
-    assert grasp.pregrasp is not None
     in_world = matrix(result.scene.hand_pose) @ np.linalg.inv(matrix(grasp.pregrasp.pose)) @ center
     np.testing.assert_allclose(in_world[:3], in_model[:3, 3], atol=1e-9)
     assert grasp.object.mesh == result.scene.object.shape.file
@@ -59,7 +52,7 @@ def test_the_pose_is_that_of_the_hand_in_the_frame_of_the_mesh(
     assert grasp.quality["epsilon"] == result.quality["epsilon"]
 
 
-def test_contacts_lie_where_the_run_ended(result: sg.GraspResult, grasps: GraspSet) -> None:
+def test_contacts_lie_where_the_run_ended(result, grasps):
     (grasp,) = grasps.grasps
     center = center_in_file(result.scene.object.shape)
     end = transform(result.object_position[-1], result.object_quat_wxyz[-1])
@@ -70,10 +63,9 @@ def test_contacts_lie_where_the_run_ended(result: sg.GraspResult, grasps: GraspS
         np.testing.assert_allclose(world, known, atol=1e-9)
 
 
-def test_the_targets_press_beyond_the_joints(grasps: GraspSet) -> None:
+def test_the_targets_press_beyond_the_joints(grasps):
     (grasp,) = grasps.grasps
     assert grasp.pregrasp is not None
-    assert grasp.squeeze is not None
     assert list(grasp.squeeze.joints) == list(grasp.grasp.joints)
     opened, closed, pressed = (
         np.array(list(one.joints.values())) for one in (grasp.pregrasp, grasp.grasp, grasp.squeeze)
@@ -84,26 +76,22 @@ def test_the_targets_press_beyond_the_joints(grasps: GraspSet) -> None:
     assert ((pressed - closed) * np.sign(motion))[moving].min() > 0.0
 
 
-def test_the_approach_is_that_of_the_fingers_where_the_hand_stands(grasps: GraspSet) -> None:
+def test_the_approach_is_that_of_the_fingers_where_the_hand_stands(grasps):
     (grasp,) = grasps.grasps
-    assert grasp.approach is not None
     assert grasp.approach.distance_m is None
     to_center = -np.array(grasp.grasp.pose.position)
     assert np.dot(grasp.approach.direction, to_center) > 0.9 * np.linalg.norm(to_center)
 
 
 @pytest.mark.slow
-def test_a_hand_that_comes_to_the_object_states_its_direction_and_distance() -> None:
+def test_a_hand_that_comes_to_the_object_states_its_direction_and_distance():
     moved = sg.simulate(sg.load_scene("sequence_strawberry"))
     (grasp,) = grasp_set({"moved": moved}).grasps
-    assert grasp.approach is not None
     assert grasp.approach.distance_m is not None
     assert grasp.approach.distance_m > 0.01
 
 
-def test_the_file_gives_the_same_value_and_obeys_its_schema(
-    grasps: GraspSet, tmp_path: Path
-) -> None:
+def test_the_file_gives_the_same_value_and_obeys_its_schema(grasps, tmp_path):
     (file,) = save_grasps(grasps, tmp_path / "grasps.json")
     assert load_grasps(file) == grasps
     content = json.loads(file.read_text("utf-8"))
@@ -139,9 +127,7 @@ def kept_by(to: str, grasp: Grasp) -> Grasp:
 @pytest.mark.parametrize(
     ("to", "name"), [("dexgraspbench", "npy"), ("isaac", "it.yaml"), ("moveit", "it.json")]
 )
-def test_other_formats_return_what_they_hold(
-    to: str, name: str, grasps: GraspSet, tmp_path: Path
-) -> None:
+def test_other_formats_return_what_they_hold(to, name, grasps, tmp_path):
     save_grasps(grasps, tmp_path / name, to)
     (read,) = load_grasps(tmp_path / name).grasps
     (grasp,) = grasps.grasps
@@ -167,9 +153,7 @@ def test_other_formats_return_what_they_hold(
 
 @pytest.mark.filterwarnings("ignore:.*the hand moves between:softgrasp.SoftgraspWarning")
 @pytest.mark.parametrize("name", ["grasps.json", "npy"])
-def test_the_planner_takes_the_grasp_as_it_was(
-    name: str, grasps: GraspSet, result: sg.GraspResult, tmp_path: Path
-) -> None:
+def test_the_planner_takes_the_grasp_as_it_was(name, grasps, result, tmp_path):
     save_grasps(grasps, tmp_path / name, "softgrasp" if name.endswith("json") else "dexgraspbench")
     (imported,) = import_grasps(result.scene, tmp_path / name)
     hand = matrix(result.scene.hand_pose)
@@ -182,10 +166,9 @@ def test_the_planner_takes_the_grasp_as_it_was(
 
 
 @pytest.mark.filterwarnings("ignore:hand.xml:softgrasp.SoftgraspWarning")
-def test_poses_and_joints_are_those_of_the_file_of_the_hand(tmp_path: Path) -> None:
+def test_poses_and_joints_are_those_of_the_file_of_the_hand(tmp_path):
     """A forearm beside the frame of its file, in a scene that prefixes its names."""
     hand = sg.load_hand(written(tmp_path, WRIST))
-    assert hand.model is not None
     assert hand.model.prefix
     pose = sg.Pose(position=(0.1, -0.2, 0.4), quaternion=(0.8, 0.0, 0.6, 0.0))
     scene = sg.GraspScene(hand=hand, object=ball(0.02), duration=0.1, hand_pose=pose)
@@ -211,7 +194,7 @@ def test_poses_and_joints_are_those_of_the_file_of_the_hand(tmp_path: Path) -> N
     assert imported.squeeze == pytest.approx(result.joint_target[-1], abs=1e-6)
 
 
-def test_moveit_messages_have_the_fields_of_ros(grasps: GraspSet, tmp_path: Path) -> None:
+def test_moveit_messages_have_the_fields_of_ros(grasps, tmp_path):
     (file,) = save_grasps(grasps, tmp_path / "it.json", "moveit")
     (message,) = json.loads(file.read_text("utf-8"))
     assert set(message) == {
@@ -246,7 +229,7 @@ grasps:
 """
 
 
-def test_a_file_of_the_grasp_editor_is_read(tmp_path: Path) -> None:
+def test_a_file_of_the_grasp_editor_is_read(tmp_path):
     file = tmp_path / "mug.yaml"
     file.write_text(ISAAC, "utf-8")
     read = load_grasps(file)
@@ -263,7 +246,7 @@ def test_a_file_of_the_grasp_editor_is_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["{}", '{"format": "other"}', "3", "{"])
-def test_other_json_is_refused(text: str, tmp_path: Path) -> None:
+def test_other_json_is_refused(text, tmp_path):
     file = tmp_path / "other.json"
     file.write_text(text, "utf-8")
     with pytest.raises(sg.DescriptionError) as refused:
@@ -271,7 +254,7 @@ def test_other_json_is_refused(text: str, tmp_path: Path) -> None:
     assert refused.value.file == file
 
 
-def test_a_version_of_tomorrow_is_refused(grasps: GraspSet, tmp_path: Path) -> None:
+def test_a_version_of_tomorrow_is_refused(grasps, tmp_path):
     (file,) = save_grasps(grasps, tmp_path / "grasps.json")
     file.write_text(file.read_text("utf-8").replace('"version": 1', '"version": 2'), "utf-8")
     with pytest.raises(sg.DescriptionError) as refused:
@@ -279,7 +262,7 @@ def test_a_version_of_tomorrow_is_refused(grasps: GraspSet, tmp_path: Path) -> N
     assert refused.value.field == "version"
 
 
-def test_grasps_at_two_objects_do_not_fit_one_isaac_file(grasps: GraspSet, tmp_path: Path) -> None:
+def test_grasps_at_two_objects_do_not_fit_one_isaac_file(grasps, tmp_path):
     (grasp,) = grasps.grasps
     other = grasp.replace(name="other", object=grasp.object.replace(scale=2.0))
     both = grasps.replace(grasps=(grasp, other))
@@ -287,14 +270,12 @@ def test_grasps_at_two_objects_do_not_fit_one_isaac_file(grasps: GraspSet, tmp_p
         save_grasps(both, tmp_path / "it.yaml", "isaac")
 
 
-def test_results_of_two_hands_are_no_set(result: sg.GraspResult) -> None:
+def test_results_of_two_hands_are_no_set(result):
     with pytest.raises(sg.DescriptionError, match="results of one hand, found none"):
         grasp_set({})
 
 
-def test_convert_goes_from_a_result_to_other_programs_and_back(
-    result: sg.GraspResult, grasps: GraspSet, run: Run, tmp_path: Path
-) -> None:
+def test_convert_goes_from_a_result_to_other_programs_and_back(result, grasps, run, tmp_path):
     result.save(tmp_path / "first")
     ran = run("convert", tmp_path / "first", tmp_path / "first.json", "--json")
     assert ran.json == {"file": str(tmp_path / "first.json"), "kind": "result"}
@@ -320,28 +301,24 @@ def test_convert_goes_from_a_result_to_other_programs_and_back(
         ({"epsilon": 0.2}, False, 0.0),
     ],
 )
-def test_only_a_failed_grasp_scores_nothing(
-    quality: dict[str, float], success: bool | None, score: float, grasps: GraspSet
-) -> None:
+def test_only_a_failed_grasp_scores_nothing(quality, success, score, grasps):
     assert grasps.grasps[0].replace(quality=quality, success=success).score == score
 
 
-def test_an_unknown_format_is_not_written(grasps: GraspSet, tmp_path: Path) -> None:
+def test_an_unknown_format_is_not_written(grasps, tmp_path):
     with pytest.raises(sg.DescriptionError, match="found 'isac'; did you mean 'isaac'") as refused:
-        save_grasps(grasps, tmp_path / "grasps", "isac")  # type: ignore[arg-type]
+        save_grasps(grasps, tmp_path / "grasps", "isac")
     assert refused.value.field == "to"
     assert not [*tmp_path.iterdir()]
 
 
-def test_two_grasps_of_one_name_are_no_set(grasps: GraspSet) -> None:
+def test_two_grasps_of_one_name_are_no_set(grasps):
     """Formats that hold grasps by name would lose one of them."""
     with pytest.raises(sg.DescriptionError, match=f"found '{grasps.grasps[0].name}' twice"):
         grasps.replace(grasps=(grasps.grasps[0],) * 2)
 
 
-def test_postures_of_other_joints_do_not_fit_dexgraspbench(
-    grasps: GraspSet, tmp_path: Path
-) -> None:
+def test_postures_of_other_joints_do_not_fit_dexgraspbench(grasps, tmp_path):
     one = grasps.grasps[0]
     other = one.replace(pregrasp=one.grasp.replace(joints={"other": 0.0}))
     with pytest.raises(sg.DescriptionError, match="expected the same joints in all postures"):

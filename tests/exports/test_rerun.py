@@ -1,7 +1,5 @@
 """Recordings of rerun, read back by its own library and verified by its own program."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -15,7 +13,6 @@ from softgrasp.exports import write_rerun
 from softgrasp.exports.episodes import sample_times
 from softgrasp.exports.rerun import ARROW, TIMELINE
 from softgrasp.rendering.camera import find_covered_geoms
-from tests.conftest import Run
 from tests.support.scenes import pinch
 
 rerun = pytest.importorskip("rerun", reason="rerun-sdk is the extra 'rerun'")
@@ -48,13 +45,13 @@ def columns(recording: Path, entity: str) -> dict[str, np.ndarray]:
     return {"time": times[order], **known}
 
 
-def test_the_program_of_rerun_verifies_the_file(recording: Path) -> None:
+def test_the_program_of_rerun_verifies_the_file(recording):
     command = ["python", "-m", "rerun", "rrd", "verify", str(recording)]
     ran = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
 
 
-def test_bodies_are_where_mujoco_has_them(recording: Path, result: sg.GraspResult) -> None:
+def test_bodies_are_where_mujoco_has_them(recording, result):
     replay = ReplayedResult(result)
     times = sample_times(result.time, FPS)
     for body in ("F1_P3", "object"):
@@ -67,14 +64,14 @@ def test_bodies_are_where_mujoco_has_them(recording: Path, result: sg.GraspResul
             np.testing.assert_allclose(read["quaternion"][row][0], quaternion, atol=1e-6)
 
 
-def test_the_series_has_every_control_sample(recording: Path, result: sg.GraspResult) -> None:
+def test_the_series_has_every_control_sample(recording, result):
     body = int(result.normal_force[-1].argmax())
     read = columns(recording, f"normal_force/{result.contact_bodies[body]}")
     np.testing.assert_allclose(read["time"], result.time, atol=1e-6)
     np.testing.assert_allclose(np.ravel(read["scalars"]), result.normal_force[:, body])
 
 
-def test_arrows_have_the_lengths_of_the_forces(recording: Path, result: sg.GraspResult) -> None:
+def test_arrows_have_the_lengths_of_the_forces(recording, result):
     read = columns(recording, "world/contacts")
     vectors = np.array(read["vectors"][-1])
     last = ReplayedResult(result).row(float(read["time"][-1]))[0]
@@ -84,7 +81,7 @@ def test_arrows_have_the_lengths_of_the_forces(recording: Path, result: sg.Grasp
     assert len(vectors) >= 3
 
 
-def test_every_visible_shape_is_a_mesh(recording: Path, result: sg.GraspResult) -> None:
+def test_every_visible_shape_is_a_mesh(recording, result):
     model = ReplayedResult(result).model
     meshes = {
         chunk.entity_path
@@ -98,16 +95,14 @@ def test_every_visible_shape_is_a_mesh(recording: Path, result: sg.GraspResult) 
     assert meshes == names
 
 
-def test_convert_writes_a_recording(result: sg.GraspResult, run: Run, tmp_path: Path) -> None:
+def test_convert_writes_a_recording(result, run, tmp_path):
     result.save(tmp_path / "run")
     ran = run("convert", tmp_path / "run", tmp_path / "it.rrd", "--json")
     assert ran.json == {"file": str(tmp_path / "it.rrd"), "kind": "result"}
     assert (tmp_path / "it.rrd").stat().st_size > 10_000
 
 
-def test_a_file_that_cannot_be_finished_leaves_the_earlier_one(
-    result: sg.GraspResult, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_cannot_be_finished_leaves_the_earlier_one(result, tmp_path, monkeypatch):
     path = tmp_path / "run.rrd"
     path.write_text("earlier")
 

@@ -1,7 +1,5 @@
 """Scenes and runs in USD, opened by its own library: poses, shapes, masses and joints."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +13,6 @@ from softgrasp.evaluation.analysis import ReplayedResult
 from softgrasp.exports import write_usd
 from softgrasp.mechanics.transforms import Array, transform
 from softgrasp.pipeline import compile_model
-from tests.conftest import Run
 from tests.support.mjcf_hands import WRIST, written
 from tests.support.scenes import ball, pinch
 
@@ -52,7 +49,7 @@ def samples(result: sg.GraspResult) -> list[float]:
     return [0.0, 5 / FPS, 12 / FPS, last]
 
 
-def test_bodies_are_where_mujoco_has_them(stage: Any, result: sg.GraspResult) -> None:
+def test_bodies_are_where_mujoco_has_them(stage, result):
     """Time codes are seconds, and every sample is a pose of the run."""
     replay = ReplayedResult(result)
     assert stage.GetTimeCodesPerSecond() == 1.0
@@ -72,7 +69,7 @@ def test_bodies_are_where_mujoco_has_them(stage: Any, result: sg.GraspResult) ->
     assert moved > 0.1
 
 
-def test_shapes_have_the_vertices_of_mujoco(stage: Any, result: sg.GraspResult) -> None:
+def test_shapes_have_the_vertices_of_mujoco(stage, result):
     """Bounds of every shape in the world, from USD's own extents."""
     replay = ReplayedResult(result)
     model, data = replay.model, replay.pose(0.0)
@@ -94,7 +91,7 @@ def test_shapes_have_the_vertices_of_mujoco(stage: Any, result: sg.GraspResult) 
     assert compared > 0
 
 
-def test_rigid_bodies_have_the_masses_of_mujoco(stage: Any, result: sg.GraspResult) -> None:
+def test_rigid_bodies_have_the_masses_of_mujoco(stage, result):
     model = ReplayedResult(result).model
     for body in range(1, model.nbody):
         prim = prim_of(stage, model.body(body).name)
@@ -109,14 +106,14 @@ def test_rigid_bodies_have_the_masses_of_mujoco(stage: Any, result: sg.GraspResu
     assert len(colliders) >= 13
 
 
-def test_joint_frames_meet_at_every_time(stage: Any, result: sg.GraspResult) -> None:
+def test_joint_frames_meet_at_every_time(stage, result):
     assert hinges_that_meet(stage, result) == 12
     roots = [prim for prim in stage.Traverse() if prim.HasAPI(UsdPhysics.ArticulationRootAPI)]
     assert len(roots) == 1
 
 
 @pytest.mark.filterwarnings("ignore:hand.xml:softgrasp.SoftgraspWarning")
-def test_joints_with_offsets_and_references_meet_too(tmp_path: Path) -> None:
+def test_joints_with_offsets_and_references_meet_too(tmp_path):
     """A joint off the origin of its body, one with a reference, and two on one body."""
     beside = WRIST.replace('<joint name="ffj1"', '<joint name="ffj1" pos="0 0 .003"')
     hand = sg.load_hand(written(tmp_path, beside))
@@ -162,7 +159,7 @@ def frame(position: Any, rotation: Any) -> Array:
     return transform(list(position), [rotation.GetReal(), *rotation.GetImaginary()])
 
 
-def test_the_stage_has_metres_and_gravity(run: Run, tmp_path: Path) -> None:
+def test_the_stage_has_metres_and_gravity(run, tmp_path):
     assert run("convert", "demo", "scene.usda", "--out", tmp_path).code == 0
     stage = Usd.Stage.Open(str(tmp_path / "scene.usda"))
     assert UsdGeom.GetStageMetersPerUnit(stage) == 1.0
@@ -179,7 +176,7 @@ def test_the_stage_has_metres_and_gravity(run: Run, tmp_path: Path) -> None:
     np.testing.assert_allclose(pose[:3, 3], data.body("object").xpos, atol=1e-9)
 
 
-def test_a_hand_on_a_wrist_keeps_its_six_freedoms(tmp_path: Path) -> None:
+def test_a_hand_on_a_wrist_keeps_its_six_freedoms(tmp_path):
     file = write_usd(sg.load_scene("sequence_strawberry"), tmp_path / "it.usda")
     stage = Usd.Stage.Open(str(file))
     generic = [p for p in stage.Traverse() if p.GetTypeName() == "PhysicsJoint"]
@@ -192,7 +189,7 @@ def test_a_hand_on_a_wrist_keeps_its_six_freedoms(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["demo", "demo_soft", "corner"])
-def test_the_validators_of_usd_find_nothing(name: str, tmp_path: Path) -> None:
+def test_the_validators_of_usd_find_nothing(name, tmp_path):
     """Among them those of rigid bodies, colliders, joints and articulations."""
     validation = pytest.importorskip("pxr.UsdValidation", reason="usd-core 25.5 and newer")
     file = write_usd(sg.load_scene(name), tmp_path / "it.usdc")
@@ -203,22 +200,20 @@ def test_the_validators_of_usd_find_nothing(name: str, tmp_path: Path) -> None:
     assert [error.GetMessage() for error in errors] == []
 
 
-def test_a_deformable_object_is_refused(tmp_path: Path) -> None:
+def test_a_deformable_object_is_refused(tmp_path):
     with pytest.raises(sg.DescriptionError, match="expected rigid objects in USD"):
         write_usd(sg.load_scene("foam_cube"), tmp_path / "it.usda")
 
 
 @pytest.mark.parametrize("name", ["it.obj", "it"])
-def test_another_ending_is_refused(name: str, tmp_path: Path) -> None:
+def test_another_ending_is_refused(name, tmp_path):
     with pytest.raises(
         sg.DescriptionError, match=r"expected a name ending in \.usda, \.usdc, \.usd"
     ):
         write_usd(pinch(), tmp_path / name)
 
 
-def test_a_file_that_cannot_be_finished_leaves_the_earlier_one(
-    result: sg.GraspResult, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_cannot_be_finished_leaves_the_earlier_one(result, tmp_path, monkeypatch):
     path = tmp_path / "run.usda"
     path.write_text("earlier")
 

@@ -88,8 +88,7 @@ def test_jaws_out_of_reach_do_not_enclose() -> None:
 
 
 def test_rates_do_not_exceed_the_maximum() -> None:
-    result = synthesize_grasps(Jaws(), {"one": 0.01})
-    assert abs(result.power.rates[0]) <= 0.01 + 1e-6
+    assert abs(synthesize_grasps(Jaws(), {"one": 0.01}).power.rates[0]) <= 0.01 + 1e-6
 
 
 class Hinged:
@@ -131,5 +130,4 @@ def test_fingers_whose_tips_meet_at_rest_open_further() -> None:
 
 
 def test_fingers_beside_each_other_do_not_open_further() -> None:
-    closing = closing_of(Hinged(0.4, (1.0, 1.0)))
-    assert closing.start.tolist() == pytest.approx([-MAX_OPENING] * 2)
+    assert closing_of(Hinged(0.4, (1.0, 1.0))).start.tolist() == pytest.approx([-MAX_OPENING] * 2)

@@ -23,8 +23,7 @@ STIFFNESS = 5.0
 def finger(axis: tuple[float, float, float], mass: float = 0.0) -> Hinges:
     """Return a finger of 0.1 m along x with a hinge at the origin and its mass in the middle."""
     joint = DigitJoint(0, "link", np.array(axis), STIFFNESS)
-    weights = (("link", mass, TIP / 2.0),)
-    digit = Digit("finger", (joint,), ("link",), "link", TIP, weights)
+    digit = Digit("finger", (joint,), ("link",), "link", TIP, (("link", mass, TIP / 2.0),))
     return hinges_of(digit, {"link": np.eye(4)[None]}, ["link"])
 
 

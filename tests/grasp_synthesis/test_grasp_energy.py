@@ -197,8 +197,7 @@ def test_an_actuator_that_would_close_for_minutes_stays(search: PostureSearch) -
     assert free.all()
     assert (rates[:, slow] == 0.0).all()
     assert (rates[:, other] != 0.0).all()
-    moving = rates != 0.0
-    assert ((high - low) <= 300.0 * np.abs(rates))[moving].all()
+    assert ((high - low) <= 300.0 * np.abs(rates))[(rates != 0.0)].all()
 
 
 def test_close_poses_come_behind_others(search: PostureSearch) -> None:
@@ -215,7 +214,6 @@ def test_a_cone_limits_the_directions_of_the_hand(
     scene: sg.GraspScene, retreat: HandRetreat
 ) -> None:
     search = posture_search_of(scene, retreat, sg.description.PoseSampling(cone=0.5))
-    assert search.cone is not None
     candidates = search._usable_seeds(seeds(search, 30), np.random.default_rng(0), 0.5)
     directions = -(candidates.rotation @ search.hand.approach)
     assert (directions @ search.cone[0] >= np.cos(0.5) - 1e-9).all()
@@ -234,15 +232,13 @@ def test_a_hand_whose_approach_meets_the_table_is_left_out(search: PostureSearch
     path = np.linspace(0.0, 0.12, 7)[:, None, None] * back[..., 2, None]
     along = (over._placed(candidates, start)[..., 2] + path).min(axis=(0, 2))
     assert (clear == (np.minimum(lowest, along) + 0.15 > 1e-3)).all()
-    only_path = (lowest + 0.15 > 1e-3) & ~clear
-    assert only_path.any()
+    assert ((lowest + 0.15 > 1e-3) & ~clear).any()
     assert clear.any()
     assert search._clear_of_table(candidates, start).all()  # no table
 
 
 def test_seeds_are_drawn_above_the_table(search: PostureSearch) -> None:
-    plane = np.array([0.0, 0.0, 1.0, -0.15])
-    over = replace(search, energy=replace(search.energy, plane=plane))
+    over = replace(search, energy=replace(search.energy, plane=np.array([0.0, 0.0, 1.0, -0.15])))
     start = seeds(search, 40)
     assert not over._usable(start).all()
     drawn = over._usable_seeds(start, np.random.default_rng(0), 0.5)

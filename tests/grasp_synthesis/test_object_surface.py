@@ -84,8 +84,7 @@ def test_antipodal_pairs_lie_in_both_friction_cones(box: ObjectSurface) -> None:
     direction = (pairs.second.points - pairs.first.points) / pairs.widths[:, None]
     for samples, sign in ((pairs.first, -1.0), (pairs.second, 1.0)):
         along = sign * (samples.normals * direction).sum(axis=1)
-        tangent = np.sqrt(np.maximum(1.0 - np.square(along), 0.0))
-        assert (tangent <= 0.5 * along + 1e-9).all()
+        assert (np.sqrt(np.maximum(1.0 - np.square(along), 0.0)) <= 0.5 * along + 1e-9).all()
     assert np.abs(box_distance(pairs.second.points)).max() < 1e-9
 
 

@@ -42,8 +42,7 @@ def test_symmetric_gripper_grasps_in_the_middle(tmp_path: Path) -> None:
 
 
 def test_fingers_close_towards_the_palm_for_any_sign_of_their_axes(tmp_path: Path) -> None:
-    hand = hand_of(tmp_path, GRIPPER)
-    described = closing_hand(hand)
+    described = closing_hand(hand_of(tmp_path, GRIPPER))
     assert described.middle == pytest.approx(PALM_MIDDLE, abs=1e-3)
     closing = closing_of(described)
     assert closing.end.tolist() == [1.2] * 4
@@ -70,8 +69,7 @@ def test_sliding_jaws_close_towards_each_other(tmp_path: Path) -> None:
     assert power.rates[0] == pytest.approx(power.rates[1], rel=0.05)
     assert power.rates[0] < 0.0
     assert power.center[0] == pytest.approx(0.0, abs=1e-3)
-    row = hand.joints[0]
-    assert row.servo_stiffness == pytest.approx(40.0 / 5e-3)
+    assert hand.joints[0].servo_stiffness == pytest.approx(40.0 / 5e-3)
 
 
 def test_joint_that_spreads_fingers_is_fixed(tmp_path: Path) -> None:
@@ -90,8 +88,7 @@ def test_joint_that_spreads_fingers_is_fixed(tmp_path: Path) -> None:
 
 def test_fingers_arrive_together(tmp_path: Path) -> None:
     """The finger with the longer travel has the higher rate."""
-    far = GRIPPER.replace('xyz="-0.05 0 0"', 'xyz="-0.09 0 0"')
-    hand = hand_of(tmp_path, far)
+    hand = hand_of(tmp_path, GRIPPER.replace('xyz="-0.05 0 0"', 'xyz="-0.09 0 0"'))
     scene = sg.GraspScene(hand=hand, object=sg.load_object("sphere"), grasp="precision")
     result = sg.simulate(scene)
     first = {}
@@ -154,7 +151,6 @@ def test_surfaces_have_the_size_of_their_shapes() -> None:
     points = surface_points([(box, sg.Pose(position=(0.1, 0.0, 0.0)))])
     assert points.min(axis=0) == pytest.approx([0.09, -0.02, -0.03])
     assert points.max(axis=0) == pytest.approx([0.11, 0.02, 0.03])
-    on_face = np.isclose(np.abs(points - [0.1, 0.0, 0.0]), [0.01, 0.02, 0.03]).any(axis=1)
-    assert on_face.all()
+    assert np.isclose(np.abs(points - [0.1, 0.0, 0.0]), [0.01, 0.02, 0.03]).any(axis=1).all()
     ball = surface_points([(sg.Sphere(radius=0.03), sg.Pose())])
     assert np.linalg.norm(ball, axis=1).max() == pytest.approx(0.03)

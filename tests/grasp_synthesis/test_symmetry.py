@@ -42,8 +42,7 @@ def random_gripper(seed: int, rotation: Array | None = None) -> str:
 @pytest.mark.parametrize("fingers", [2, 3, 4])
 def test_all_rotations_and_reflections_are_detected(tmp_path: Path, fingers: int) -> None:
     """k fingers in planes through the axis have k rotations and k reflections."""
-    hand = sg.load_hand(written(tmp_path, gripper_urdf(fingers), "hand.urdf"))
-    result = symmetry(hand)
+    result = symmetry(sg.load_hand(written(tmp_path, gripper_urdf(fingers), "hand.urdf")))
     assert len(result.motions) == 2 * fingers
     np.testing.assert_allclose(np.abs(result.free_axes), [[0.0, 0.0, 1.0]], atol=1e-6)
     np.testing.assert_allclose(result.origin[:2], 0.0, atol=1e-6)
@@ -74,8 +73,7 @@ def test_different_fingers_have_no_symmetry(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_gripper_of_equal_fingers_grasps_on_its_axis(tmp_path: Path, seed: int) -> None:
-    hand = sg.load_hand(written(tmp_path, random_gripper(seed), "hand.urdf"))
-    for _, preset in hand.grasps:
+    for _, preset in sg.load_hand(written(tmp_path, random_gripper(seed), "hand.urdf")).grasps:
         assert np.hypot(*preset.center[:2]) < 1e-3
         assert preset.center[2] > 0.02  # in front of the palm
         rates = np.reshape(preset.rates, (2 + seed % 4, -1))

@@ -13,8 +13,7 @@ import pytest
 import softgrasp as sg
 from softgrasp.calibration.result import load_any_calibration
 from softgrasp.cli import main
-from softgrasp.hydraulics.calibration import ArmTestRig, arm_stage
-from softgrasp.hydraulics.credibility import _copies
+from softgrasp.hydraulics.calibration import ArmTestRig, _copies, arm_stage
 from softgrasp.hydraulics.files import save_hydraulic_arm
 from softgrasp.report.calibration import write_calibration_report
 from softgrasp.report.saved import write_report_from
@@ -107,8 +106,7 @@ def test_recordings_that_cannot_be_right_are_not_credible(change: Any, message: 
 
 
 def test_copied_recordings_are_reported() -> None:
-    twice = problem(noisy(3), noisy(3, pressures=(1e5, 0.0, 0.0)), find=("EI",))
-    (finding,) = _copies(twice)
+    (finding,) = _copies(problem(noisy(3), noisy(3, pressures=(1e5, 0.0, 0.0)), find=("EI",)))
     assert finding.refutes
     assert "one of them is a copy" in finding.sentence
 
@@ -125,8 +123,7 @@ def test_bends_in_time_and_held_out_motions_serve_as_well() -> None:
     other = sg.hydraulics.ArmMotion(
         pressures=(2e5, 0.0, 0.0), times=tuple(calibrated.times.tolist()), bends=rows
     )
-    requested = problem(one, other, find=("EI",), bounds={"EI": (0.45, 0.7)})
-    result = sg.calibrate(requested)
+    result = sg.calibrate(problem(one, other, find=("EI",), bounds={"EI": (0.45, 0.7)}))
     stage = result.stages[0]
     assert stage.residual_unit == "rad"
     assert result.parameters["EI"] == pytest.approx(TRUE["EI"], rel=1e-3)
@@ -143,7 +140,6 @@ def test_sections_may_have_individual_values() -> None:
         arm=arm, motions=(sg.hydraulics.recorded_motion(ends),), links=1, each_section=True
     )
     stage = arm_stage(requested, ArmTestRig(requested))
-    assert stage is not None
     assert stage.block.names == ("EI1", "EI2", "c_b1", "c_b2")
     calibrated = ArmTestRig(requested).arm(np.array([1.0, 2.0, 3.0, 4.0]))
     assert [part.bending_stiffness for part in calibrated.sections] == [1.0, 2.0]
@@ -159,7 +155,6 @@ def test_torques_press_through_the_drives() -> None:
     rows = np.column_stack([table.times, table.torques]).tolist()
     requested = problem(sg.hydraulics.recorded_motion(message, torques=rows))
     stage = arm_stage(requested, ArmTestRig(requested))
-    assert stage is not None
     values = stage.simulate(np.array([[TRUE["EI"], TRUE["c_b"]]]))[0]
     assert np.ptp(stage.measured[::3]) > 0.03
     assert values == pytest.approx(stage.measured, abs=5e-4)

@@ -76,8 +76,7 @@ def test_work_of_motor_and_load_is_stored_or_lost(law: str) -> None:
         tolerance=1e-12,
     )
     tube, fluid = arm.drive.tube, arm.drive.fluid
-    last = reynolds(tube, fluid, drive_model(arm, "state").flow(result.drives[-1]))
-    assert last.max() > 4000.0
+    assert reynolds(tube, fluid, drive_model(arm, "state").flow(result.drives[-1])).max() > 4000.0
     assert result.supplied[-1] > 1e-4
     assert np.abs(result.gap).max() <= 1e-10 * result.supplied[-1]
     assert (np.diff(result.lost) > 0.0).all()
@@ -120,8 +119,7 @@ def test_steps_are_those_of_a_general_solver() -> None:
     stepper, swept = CoupledStepper(model, 2e-3), np.full(3, 2e-5)
 
     def slope(_: float, y: Array) -> Array:
-        rates = drive_rates(model, np.tile(y[:3], (3, 1)), 1.5, swept)
-        return np.append(rates[0], y[1])
+        return np.append(drive_rates(model, np.tile(y[:3], (3, 1)), 1.5, swept)[0], y[1])
 
     start = np.zeros(4)
     for _ in range(2):

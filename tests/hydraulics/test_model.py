@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from softgrasp.errors import DescriptionError
+from softgrasp.hydraulics.arm import arm_model
 from softgrasp.hydraulics.description import arm_robot
-from softgrasp.hydraulics.model import arm_model
 from tests.hydraulics.arms import one_section, two_sections
 
 

@@ -34,8 +34,7 @@ def a_run(law: str) -> ArmRun:
 def test_the_flow_is_reported_with_its_law(
     law: str, number: float, text: str, golden: Golden
 ) -> None:
-    run = dataclasses.replace(a_run(law), largest_reynolds=number)
-    golden(flow_clause(run), text)
+    golden(flow_clause(dataclasses.replace(a_run(law), largest_reynolds=number)), text)
 
 
 def test_a_chamber_that_only_the_motion_presses_is_not_named() -> None:

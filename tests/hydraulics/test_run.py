@@ -59,8 +59,7 @@ def test_a_move_is_reported_by_numbers_of_the_recording() -> None:
 
 def test_torques_that_stand_still_move_nothing() -> None:
     table = TorqueTable(np.array([0.0]), np.zeros((1, 3)))
-    run = sg.hydraulics.run_arm(one_section(), table, 0.05, links=1)
-    assert arm_moves(run) == []
+    assert arm_moves(sg.hydraulics.run_arm(one_section(), table, 0.05, links=1)) == []
 
 
 def test_one_torque_per_chamber() -> None:
@@ -74,8 +73,7 @@ def test_one_torque_per_chamber() -> None:
 @pytest.mark.parametrize("gravity", [(0, 0, 9.81), (0, 0, -9.81), (3.0, -4.0, 2.0), (9.81, 0, 0)])
 def test_the_video_rotates_weight_down(gravity: tuple[float, float, float]) -> None:
     rotation = upright(np.array(gravity))
-    size = np.linalg.norm(gravity)
-    assert rotation @ gravity == pytest.approx([0.0, 0.0, -size], abs=1e-12)
+    assert rotation @ gravity == pytest.approx([0.0, 0.0, -np.linalg.norm(gravity)], abs=1e-12)
     assert rotation @ rotation.T == pytest.approx(np.eye(3), abs=1e-12)
     assert np.linalg.det(rotation) == pytest.approx(1.0)
 
@@ -83,8 +81,7 @@ def test_the_video_rotates_weight_down(gravity: tuple[float, float, float]) -> N
 def test_the_video_poses_the_recorded_arm_above_the_floor() -> None:
     run = short_run()
     posed = PosedArm(run)
-    data = posed.pose(0.5)
-    end = data.body(end_link(run.arm.sections[-1])).xpos
+    end = posed.pose(0.5).body(end_link(run.arm.sections[-1])).xpos
     assert end == pytest.approx(posed.rotation @ run.ends[50, -1])
     assert end[2] < 0.0  # it hangs
     assert posed.model.geom("floor").pos[2] < posed.cloud()[:, 2].min()

@@ -1,12 +1,9 @@
 """Convex decomposition: what is cut, what is kept on disk, what is said without CoACD."""
 
-from __future__ import annotations
-
 import importlib.util
 import io
 import subprocess
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -20,25 +17,18 @@ from softgrasp.io.convex_decomposition import cache_directory, decompose
 from softgrasp.io.files import listening
 from softgrasp.io.mesh import load_mesh
 from softgrasp.io.mesh_repair import hull_of, signed_volume
-from tests.conftest import Golden
 from tests.support.outside import outside_file
+from tests.support.solids import l_solid
 
 needs_coacd = pytest.mark.skipif(
     importlib.util.find_spec("coacd") is None, reason="coacd is not installed (extra 'mesh')"
 )
 BOX = trimesh.creation.box((0.04, 0.05, 0.06))
-L_RIM = np.array([[0, 0], [3, 0], [3, 1], [1, 1], [1, 3], [0, 3]]) * 0.02
 
 
 def l_surface() -> tuple[np.ndarray, np.ndarray]:
-    """An L of five cubes of 20 mm."""
-    vertices = np.vstack([np.column_stack([L_RIM, np.full(6, z)]) for z in (0, 0.02)])
-    lid = [(0, 1, 2), (0, 2, 3), (0, 3, 4), (0, 4, 5)]
-    faces = [t[::-1] for t in lid] + [(a + 6, b + 6, c + 6) for a, b, c in lid]
-    for i in range(6):
-        j = (i + 1) % 6
-        faces += [(i, j, j + 6), (i, j + 6, i + 6)]
-    return vertices, np.array(faces)
+    solid = l_solid()
+    return np.asarray(solid.vertices), np.asarray(solid.faces)
 
 
 def volume(parts: tuple[np.ndarray, ...]) -> float:
@@ -53,7 +43,7 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @needs_coacd
-def test_an_l_is_cut_once_and_kept(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_l_is_cut_once_and_kept(own_cache, monkeypatch):
     vertices, faces = l_surface()
     parts = decompose(vertices, faces, 0.05)
     assert len(parts) == 2
@@ -73,7 +63,7 @@ def test_an_l_is_cut_once_and_kept(own_cache: Path, monkeypatch: pytest.MonkeyPa
 
 
 @needs_coacd
-def test_cutting_reports_its_rounds() -> None:
+def test_cutting_reports_its_rounds():
     heard: list[tuple[str, float | None]] = []
     vertices, faces = l_surface()
     with listening(lambda text, done: heard.append((text, done))):
@@ -98,9 +88,7 @@ def _array_file(_: bytes) -> bytes:
         _array_file,
     ],
 )
-def test_a_damaged_file_is_made_again_the_same(
-    own_cache: Path, damage: Callable[[bytes], bytes]
-) -> None:
+def test_a_damaged_file_is_made_again_the_same(own_cache, damage):
     vertices, faces = l_surface()
     parts = decompose(vertices, faces, 0.05)
     (kept,) = own_cache.iterdir()
@@ -113,7 +101,7 @@ def test_a_damaged_file_is_made_again_the_same(
 
 
 @needs_coacd
-def test_auto_cuts_what_is_not_convex(tmp_path: Path) -> None:
+def test_auto_cuts_what_is_not_convex(tmp_path):
     raw = trimesh.Trimesh(*l_surface(), process=False)
     raw.export(tmp_path / "l.stl")
     body = load_mesh(Mesh(file=str(tmp_path / "l.stl"), decomposition_threshold=0.05))
@@ -143,7 +131,7 @@ def l_mesh(directory: Path, scale: tuple[float, float, float] = (1.0, 1.0, 1.0))
 
 
 @needs_coacd
-def test_the_parts_of_a_scaled_mesh_are_scaled_parts(tmp_path: Path, cuts: list[int]) -> None:
+def test_the_parts_of_a_scaled_mesh_are_scaled_parts(tmp_path, cuts):
     shape = l_mesh(tmp_path)
     body = load_mesh(shape)
     for scale in (0.5, 1.7, 1000.0, (3.0, 2.0, 0.1)):
@@ -158,7 +146,7 @@ def test_the_parts_of_a_scaled_mesh_are_scaled_parts(tmp_path: Path, cuts: list[
 
 
 @needs_coacd
-def test_the_parts_of_an_unscaled_mesh_are_those_of_coacd(tmp_path: Path) -> None:
+def test_the_parts_of_an_unscaled_mesh_are_those_of_coacd(tmp_path):
     body = load_mesh(l_mesh(tmp_path))
     hulls = decompose(body.vertices, body.faces, 0.05)
     for (points, _), hull in zip(body.parts, hulls, strict=True):
@@ -167,9 +155,7 @@ def test_the_parts_of_an_unscaled_mesh_are_those_of_coacd(tmp_path: Path) -> Non
 
 
 @needs_coacd
-def test_a_mesh_that_gets_other_proportions_is_cut_in_these(
-    tmp_path: Path, cuts: list[int]
-) -> None:
+def test_a_mesh_that_gets_other_proportions_is_cut_in_these(tmp_path, cuts):
     shape = l_mesh(tmp_path)
     load_mesh(shape)
     bodies = [load_mesh(shape.replace(scale=(s, s, 6.0 * s))) for s in (1.0, 2.0, 0.3)]
@@ -181,7 +167,7 @@ def test_a_mesh_that_gets_other_proportions_is_cut_in_these(
 
 
 @needs_coacd
-def test_a_filled_hollow_is_a_warning_with_numbers(tmp_path: Path) -> None:
+def test_a_filled_hollow_is_a_warning_with_numbers(tmp_path):
     raw = trimesh.Trimesh(*l_surface(), process=False)
     raw.export(tmp_path / "l.stl")
     shape = Mesh(file=str(tmp_path / "l.stl"), decomposition_threshold=1.0, collision="decompose")
@@ -190,7 +176,7 @@ def test_a_filled_hollow_is_a_warning_with_numbers(tmp_path: Path) -> None:
     assert "lower `decomposition_threshold`, or name convex `parts`" in str(caught[0].message)
 
 
-def test_convex_pieces_are_not_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_convex_pieces_are_not_cut(monkeypatch):
     monkeypatch.setattr(subprocess, "Popen", None)
     vertices = np.vstack(
         [BOX.vertices, BOX.vertices * 0.5, BOX.vertices + np.array([0.03, 0.03, 0])]
@@ -201,16 +187,14 @@ def test_convex_pieces_are_not_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     np.testing.assert_allclose(parts[1].min(axis=0), [0.01, 0.005, -0.03])
 
 
-def test_without_coacd_the_cure_is_named(monkeypatch: pytest.MonkeyPatch, golden: Golden) -> None:
+def test_without_coacd_the_cure_is_named(monkeypatch, golden):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(BackendUnavailable) as caught:
         decompose(*l_surface(), 0.03)
     golden(caught.value, "this mesh is not convex and CoACD, which cuts it into")
 
 
-def test_a_failing_coacd_gives_a_sentence(
-    own_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failing_coacd_gives_a_sentence(own_cache, tmp_path, monkeypatch):
     program = tmp_path / "dies.py"
     program.write_text("raise SystemExit(3)\n")
     monkeypatch.setattr(convex_decomposition, "PROGRAM", program)
@@ -220,22 +204,20 @@ def test_a_failing_coacd_gives_a_sentence(
     assert not own_cache.exists()
 
 
-def test_a_cache_that_cannot_be_written_is_no_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cache_that_cannot_be_written_is_no_error(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("SOFTGRASP_CACHE", str(tmp_path / "file" / "below"))
     assert len(decompose(BOX.vertices, BOX.faces, 0.03)) == 1
 
 
-def test_the_cache_is_the_users(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_cache_is_the_users(monkeypatch, tmp_path):
     monkeypatch.delenv("SOFTGRASP_CACHE")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr("sys.platform", "linux")
     assert cache_directory() == tmp_path / "softgrasp"
 
 
-def test_the_ycb_mug_fills_up_with_a_warning() -> None:
+def test_the_ycb_mug_fills_up_with_a_warning():
     file = outside_file("ycb/025_mug/decimated_2k.obj")
     mug = Mesh(file=str(file), collision="hull")
     with warnings.catch_warnings(record=True) as caught:
@@ -255,7 +237,7 @@ def ring(sections: int) -> tuple[np.ndarray, np.ndarray]:
     return np.asarray(mesh.vertices), np.asarray(mesh.faces)
 
 
-def test_a_fine_surface_is_simplified_before_it_is_cut() -> None:
+def test_a_fine_surface_is_simplified_before_it_is_cut():
     torus = trimesh.creation.torus(0.03, 0.01, major_sections=96, minor_sections=48)
     vertices, faces = np.asarray(torus.vertices), np.asarray(torus.faces)
     heard: list[str] = []
@@ -269,7 +251,7 @@ def test_a_fine_surface_is_simplified_before_it_is_cut() -> None:
 
 
 @needs_coacd
-def test_pieces_that_overlap_are_cut_one_by_one(cuts: list[int]) -> None:
+def test_pieces_that_overlap_are_cut_one_by_one(cuts):
     """CoACD does not terminate on both together."""
     one, other = (trimesh.Trimesh(*ring(12)) for _ in range(2))
     other.apply_transform(trimesh.transformations.rotation_matrix(1.5, (1, 0, 0), (0.035, 0, 0)))
@@ -280,7 +262,7 @@ def test_pieces_that_overlap_are_cut_one_by_one(cuts: list[int]) -> None:
 
 
 @needs_coacd
-def test_overlapping_pieces_are_a_warning_with_both_volumes(tmp_path: Path) -> None:
+def test_overlapping_pieces_are_a_warning_with_both_volumes(tmp_path):
     one = trimesh.Trimesh(*l_surface(), process=False)
     other = one.copy()
     other.apply_translation((0.0, 0.02, 0.002))
@@ -290,9 +272,7 @@ def test_overlapping_pieces_are_a_warning_with_both_volumes(tmp_path: Path) -> N
         load_mesh(shape)
 
 
-def test_where_coacd_dies_the_surface_is_united_by_voxels(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_where_coacd_dies_the_surface_is_united_by_voxels(tmp_path, monkeypatch):
     program = tmp_path / "dies_first.py"
     program.write_text(
         "import os, signal, sys\n"
@@ -313,9 +293,7 @@ def test_where_coacd_dies_the_surface_is_united_by_voxels(
 
 
 @needs_coacd
-def test_coacd_is_stopped_after_its_cpu_time(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_coacd_is_stopped_after_its_cpu_time(tmp_path, monkeypatch):
     monkeypatch.setattr(convex_decomposition, "CPU_LIMIT", 1)
     monkeypatch.setattr(convex_decomposition, "SEARCH", SLOW_SEARCH)
     torus = trimesh.creation.torus(0.03, 0.01, major_sections=36, minor_sections=24)
@@ -328,7 +306,7 @@ SLOW_SEARCH = {"mcts_nodes": 60, "mcts_iterations": 2000, "mcts_max_depth": 4, "
 
 @needs_coacd
 @pytest.mark.slow
-def test_the_scan_of_a_mug_is_cut_in_15_cpu_seconds() -> None:
+def test_the_scan_of_a_mug_is_cut_in_15_cpu_seconds():
     resource = pytest.importorskip("resource")
 
     def seconds() -> float:

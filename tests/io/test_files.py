@@ -1,7 +1,5 @@
 """Files of runs, full disks, and templates from which users start."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
@@ -22,35 +20,35 @@ from softgrasp.io.files import (
     write_template,
     write_text,
 )
-from softgrasp.io.json_lines import JsonLines
-from tests.conftest import Golden, limited_file_size, usual_ctrl_c
+from softgrasp.io.result import JsonLines
+from tests.conftest import limited_file_size, usual_ctrl_c
 
 LOAD = {"hand": sg.load_hand, "object": sg.load_object, "scene": sg.load_scene}
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_template_loads_under_its_new_name(kind: str, tmp_path: Path) -> None:
+def test_a_template_loads_under_its_new_name(kind, tmp_path):
     file = write_template(kind, "a_new-1", tmp_path / "any.yaml")
     assert LOAD[kind](file).name == "a_new-1"
     assert "NAME" not in file.read_text("utf-8")
 
 
-def test_the_scene_template_is_a_grasp_that_holds(tmp_path: Path) -> None:
+def test_the_scene_template_is_a_grasp_that_holds(tmp_path):
     scene = sg.load_scene(write_template("scene", "mine", tmp_path / "mine.yaml"))
     assert scene.success == sg.SuccessCriterion()
     assert sg.simulate(scene).held
 
 
 @pytest.mark.parametrize("name", ["", "2x", "a b", "a/b", "a: b", "ä.b"])
-def test_a_name_must_do_as_a_file_name(name: str, golden: Golden) -> None:
+def test_a_name_must_do_as_a_file_name(name, golden):
     golden.refused(lambda: template("hand", name), "expected a name of letters, digits, _ and -")
 
 
-def test_an_unknown_kind_is_reported(golden: Golden) -> None:
+def test_an_unknown_kind_is_reported(golden):
     golden.refused(lambda: template("hnad", "x"), "no template of a 'hnad'; did you mean 'hand'")
 
 
-def test_a_file_that_exists_is_not_overwritten(tmp_path: Path) -> None:
+def test_a_file_that_exists_is_not_overwritten(tmp_path):
     file = tmp_path / "x.yaml"
     file.write_text("mine")
     with pytest.raises(sg.ResultError, match="expected no file, found one; it is not overwritten"):
@@ -59,7 +57,7 @@ def test_a_file_that_exists_is_not_overwritten(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mask", [0o000, 0o022, 0o027, 0o077])
-def test_files_have_the_mode_of_the_umask(mask: int, tmp_path: Path) -> None:
+def test_files_have_the_mode_of_the_umask(mask, tmp_path):
     before = os.umask(mask)
     try:
         write_text(tmp_path / "a.txt", "a")
@@ -75,7 +73,7 @@ def test_files_have_the_mode_of_the_umask(mask: int, tmp_path: Path) -> None:
 # Files of runs
 
 
-def test_a_run_replaces_and_removes_its_files_only(tmp_path: Path) -> None:
+def test_a_run_replaces_and_removes_its_files_only(tmp_path):
     start_run(tmp_path / "out")
     mine = write_text(tmp_path / "out" / "deep" / "down" / "result.json", "1")
     assert json.loads((tmp_path / "out" / MARKER).read_text().splitlines()[0])["run"]
@@ -89,7 +87,7 @@ def test_a_run_replaces_and_removes_its_files_only(tmp_path: Path) -> None:
     assert foreign.read_text() == "film"
 
 
-def test_a_file_that_was_changed_after_the_run_is_kept(tmp_path: Path, golden: Golden) -> None:
+def test_a_file_that_was_changed_after_the_run_is_kept(tmp_path, golden):
     start_run(tmp_path)
     path = write_text(tmp_path / "a.json", "1234")
     path.write_text("5678")  # of the same size
@@ -99,14 +97,14 @@ def test_a_file_that_was_changed_after_the_run_is_kept(tmp_path: Path, golden: G
     golden.refused(lambda: write_text(path, "9"), "it is not overwritten", sg.ResultError)
 
 
-def test_a_journal_grows_and_stays_a_file_of_its_run(tmp_path: Path) -> None:
+def test_a_journal_grows_and_stays_a_file_of_its_run(tmp_path):
     start_run(tmp_path)
     for number in range(3):
         JsonLines(tmp_path / "rows.jsonl").append([{"number": number}])
     assert other_files(tmp_path, ("*.jsonl",)) == []
 
 
-def test_outside_output_directories_nothing_is_marked(tmp_path: Path) -> None:
+def test_outside_output_directories_nothing_is_marked(tmp_path):
     write_text(tmp_path / "hand.yaml", "name: a")
     (tmp_path / "b.txt").write_text("mine")
     write_text(tmp_path / "b.txt", "new")  # as everywhere: the caller names the file
@@ -114,13 +112,13 @@ def test_outside_output_directories_nothing_is_marked(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("line", ["{", "[]", '{"file": 3}', '{"run": "x"}', "[" * 9999])
-def test_a_damaged_marker_owns_nothing(tmp_path: Path, line: str) -> None:
+def test_a_damaged_marker_owns_nothing(tmp_path, line):
     (tmp_path / MARKER).write_text(line + "\n")
     (tmp_path / "a.json").write_text("1")
     assert other_files(tmp_path, ("*",)) == [tmp_path / "a.json"]
 
 
-def test_a_full_disk_is_one_sentence_and_leaves_the_earlier_file(tmp_path: Path) -> None:
+def test_a_full_disk_is_one_sentence_and_leaves_the_earlier_file(tmp_path):
     path = write_text(tmp_path / "a.json", "before")
     with (
         limited_file_size(1000),
@@ -131,9 +129,7 @@ def test_a_full_disk_is_one_sentence_and_leaves_the_earlier_file(tmp_path: Path)
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_ctrl_c_while_the_temporary_file_is_created_leaves_none(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ctrl_c_while_the_temporary_file_is_created_leaves_none(tmp_path, monkeypatch):
     usual = Path.touch
 
     def touch(path: Path, mode: int, exist_ok: bool) -> None:
@@ -163,19 +159,17 @@ def pressed_in_block(times: int, *, let_through: bool) -> list[str]:
     pytest.fail("Ctrl-C was lost")
 
 
-def test_ctrl_c_is_delayed_to_the_end_of_the_block_or_to_where_it_is_let_through() -> None:
+def test_ctrl_c_is_delayed_to_the_end_of_the_block_or_to_where_it_is_let_through():
     assert pressed_in_block(1, let_through=False) == ["after press 1", "end of block"]
     assert pressed_in_block(1, let_through=True) == ["after press 1"]
 
 
-def test_a_second_ctrl_c_is_not_delayed() -> None:
+def test_a_second_ctrl_c_is_not_delayed():
     assert pressed_in_block(2, let_through=False) == ["after press 1"]
 
 
 @pytest.mark.parametrize("name", ["", ".", "directory", "pipe"])
-def test_what_is_no_file_is_not_replaced_by_one(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_no_file_is_not_replaced_by_one(name, tmp_path, monkeypatch):
     """A pipe stands for the devices in ``/dev``, which a rename would replace."""
     monkeypatch.chdir(tmp_path)
     Path("directory").mkdir()

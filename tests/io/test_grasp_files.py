@@ -1,7 +1,5 @@
 """Grasps of DexGraspBench, BODex and DexGraspNet: reading, writing, and what is refused."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +10,6 @@ from scipy.spatial.transform import Rotation
 import softgrasp as sg
 from softgrasp.io.grasp_files import ForeignGrasp, read_grasps, write_grasps
 from softgrasp.mechanics.transforms import transform
-from tests.conftest import Golden
 
 
 def saved(path: Path, content: object) -> Path:
@@ -35,7 +32,7 @@ def bench(**changes: Any) -> dict[str, Any]:
     } | changes
 
 
-def test_a_grasp_of_dexgraspbench_is_read(tmp_path: Path) -> None:
+def test_a_grasp_of_dexgraspbench_is_read(tmp_path):
     read = read_grasps(saved(tmp_path / "0.npy", bench()))
     assert read.format == "DexGraspBench"
     (grasp,) = read.grasps
@@ -46,7 +43,7 @@ def test_a_grasp_of_dexgraspbench_is_read(tmp_path: Path) -> None:
     assert (grasp.object_scale, grasp.object_path) == (0.08, "assets/core_can")
 
 
-def test_rows_of_one_file_and_files_of_a_directory_are_grasps(tmp_path: Path) -> None:
+def test_rows_of_one_file_and_files_of_a_directory_are_grasps(tmp_path):
     rows = {name: np.array([posture(0.1), posture(0.2)]) for name in ("grasp_qpos",)}
     read = read_grasps(saved(tmp_path / "a.npy", rows))
     assert [grasp.joints[0].tolist() for grasp in read.grasps] == [[0.1], [0.2]]
@@ -54,7 +51,7 @@ def test_rows_of_one_file_and_files_of_a_directory_are_grasps(tmp_path: Path) ->
     assert len(read_grasps(tmp_path).grasps) == 3
 
 
-def test_a_file_of_bodex_has_three_postures_per_grasp(tmp_path: Path) -> None:
+def test_a_file_of_bodex_has_three_postures_per_grasp(tmp_path):
     poses = np.array([[[posture(0.1 * k + g) for k in range(3)] for g in range(4)]])
     content = {"robot_pose": poses, "scene_path": ["a/b.npy"], "joint_names": ["j"]}
     read = read_grasps(saved(tmp_path / "x_grasp.npy", content))
@@ -74,13 +71,13 @@ def bodex(**changes: object) -> dict[str, object]:
     } | changes
 
 
-def test_the_object_of_bodex_is_in_its_world(tmp_path: Path) -> None:
+def test_the_object_of_bodex_is_in_its_world(tmp_path):
     (grasp,) = read_grasps(saved(tmp_path / "x_grasp.npy", bodex())).grasps
     assert grasp.object_scale == 0.08
     assert grasp.object_pose[:3, 3] == pytest.approx([0.0, 0.0, 0.05])
 
 
-def test_a_list_of_dexgraspnet_has_named_joints_and_angles_about_fixed_axes(tmp_path: Path) -> None:
+def test_a_list_of_dexgraspnet_has_named_joints_and_angles_about_fixed_axes(tmp_path):
     angles = [0.3, -0.4, 1.2]
     qpos = dict(zip(("WRJTx", "WRJTy", "WRJTz"), (0.1, 0.0, -0.2), strict=True))
     qpos |= dict(zip(("WRJRx", "WRJRy", "WRJRz"), angles, strict=True))
@@ -97,7 +94,7 @@ def test_a_list_of_dexgraspnet_has_named_joints_and_angles_about_fixed_axes(tmp_
     assert grasp.object_scale == 0.06
 
 
-def test_written_grasps_are_read_as_they_were(tmp_path: Path) -> None:
+def test_written_grasps_are_read_as_they_were(tmp_path):
     random = np.random.default_rng(0)
     hand = transform(random.normal(size=3), Rotation.random(rng=1).as_quat(scalar_first=True))
     grasp = ForeignGrasp(
@@ -125,21 +122,8 @@ class Harmful:
     ("content", "sentence"),
     [
         ({"other": 1}, "found a dictionary with other"),
-        (
-            bodex(
-                world_cfg=[
-                    {
-                        "mesh": {
-                            "scene_1_can": {
-                                "scale": [1.0, 2.0, 1.0],
-                                "pose": [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0],
-                            }
-                        }
-                    }
-                ]
-            ),
-            "expected one scale of 'scene_1_can' along all axes",
-        ),
+        (bodex(world_cfg=[{"mesh": {"scene_1_can": {"scale": [1.0, 2.0, 1.0], "pose": [0.0, 0.0,
+         0.0, 1.0, 0.0, 0.0, 0.0]}}}]), "expected one scale of 'scene_1_can' along all axes"),
         (bodex(manip_name=["can"]), "manip_name"),
         (bodex(robot_pose=np.array([[[posture(0.1)] * 7]])), "robot_pose"),
         ([1, 2], "expected grasps of DexGraspBench (grasp_qpos), BODex"),
@@ -161,21 +145,13 @@ class Harmful:
         ([{"qpos": {"WRJTx": "a"}}], "[0].qpos.WRJTx"),
         (bench(obj_pose=np.zeros(6)), "obj_pose"),
         ({"robot_pose": np.zeros((2, 3, 9))}, "expected the shape (1, grasps, 3, 7 + joints)"),
-        (
-            {"robot_pose": np.tile(posture(1.0), (1, 1, 3, 1)), "joint_names": ["a", "b"]},
-            "joint_names",
-        ),
+        ({"robot_pose": np.tile(posture(1.0), (1, 1, 3, 1)), "joint_names": ["a", "b"]},
+         "joint_names"),
         ([{"qpos": {"WRJTx": 0.0}}], "found none of WRJTy, WRJTz, WRJRx, WRJRy,"),
         ({"grasp_qpos": Harmful()}, "arrays and plain data"),
     ],
-)
-def test_other_content_is_refused_with_the_reason(
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    content: object,
-    sentence: str,
-    golden: Golden,
-) -> None:
+)  # fmt: skip
+def test_other_content_is_refused_with_the_reason(tmp_path, capsys, content, sentence, golden):
     file = saved(tmp_path / "bad.npy", content)
     with pytest.raises(sg.DescriptionError) as caught:
         read_grasps(file)
@@ -184,7 +160,7 @@ def test_other_content_is_refused_with_the_reason(
     assert "executed" not in capsys.readouterr().out
 
 
-def test_files_that_are_none_are_refused(tmp_path: Path) -> None:
+def test_files_that_are_none_are_refused(tmp_path):
     text = tmp_path / "text.npy"
     text.write_text("no array")
     for path, sentence in (

@@ -1,9 +1,6 @@
 """Soft fingers in YAML files: round trips, and what is refused."""
 
-from __future__ import annotations
-
 import math
-import warnings
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +10,7 @@ from hypothesis import strategies as st
 
 import softgrasp as sg
 from softgrasp import assets
-from softgrasp.description.finger import Finger, Phalanx
 from softgrasp.io.hand import hand_from, hand_yaml, load_finger, save_finger
-from tests.support.fields import fields
 
 numbers = st.floats(-1e3, 1e3)
 positive = st.floats(1e-6, 1e4)  # lengths, too: up to 10 km
@@ -54,22 +49,17 @@ def fingers(draw: st.DrawFn) -> sg.SoftFinger:
 
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(finger=fingers())
-def test_a_finger_comes_back_equal(finger: sg.SoftFinger, tmp_path: Path) -> None:
+def test_a_finger_comes_back_equal(finger, tmp_path):
     assert load_finger(save_finger(finger, tmp_path / "finger.yaml")) == finger
 
 
 @pytest.mark.parametrize("mark", ["\x85", "\u2028", "\u2029", "a\nb", " ", "#", "'", '"'])
-def test_odd_words_come_back_equal(mark: str, tmp_path: Path) -> None:
+def test_odd_words_come_back_equal(mark, tmp_path):
     finger = load_finger("paper000").replace(source=mark)
-    assert load_finger(save_finger(finger, tmp_path / "finger.yaml")) == finger
-
-
-def test_the_shipped_finger_comes_back_equal(tmp_path: Path) -> None:
-    finger = load_finger("paper000")
     assert load_finger(save_finger(finger, tmp_path / "deep" / "finger.yml")) == finger
 
 
-def test_what_is_usual_is_not_written(tmp_path: Path) -> None:
+def test_what_is_usual_is_not_written(tmp_path):
     finger = sg.rld.discretise(0.1, 2e-3, 0.02, 1)
     text = save_finger(finger, tmp_path / "finger.yaml").read_text("utf-8")
     assert "joints:\n  - position: [0.05, 0.0, 0.0]\n    stiffness: 0.02\n" in text
@@ -77,16 +67,14 @@ def test_what_is_usual_is_not_written(tmp_path: Path) -> None:
         assert word not in text
 
 
-def test_only_yaml_is_written(tmp_path: Path) -> None:
+def test_only_yaml_is_written(tmp_path, golden):
     finger = sg.rld.discretise(0.1, 2e-3, 0.02)
     path = tmp_path / "finger.json"
-    with pytest.raises(sg.DescriptionError) as refused:
-        save_finger(finger, path)
-    assert str(refused.value) == f"path: expected a .yaml file, found '{path}'"
+    golden.refused(lambda: save_finger(finger, path), "path: expected a .yaml file, found '")
     assert not path.exists()
 
 
-def test_a_path_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
+def test_a_path_that_cannot_be_written_is_reported(tmp_path):
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(sg.ResultError, match="expected a writable path"):
         save_finger(sg.rld.discretise(0.1, 2e-3, 0.02), tmp_path / "file" / "finger.yaml")
@@ -143,7 +131,7 @@ def changed(old: str, new: str) -> str:
     return HAND.replace(old, new, 1)
 
 
-def test_units_and_defaults_hold_for_every_field(tmp_path: Path) -> None:
+def test_units_and_defaults_hold_for_every_field(tmp_path):
     hand = read(tmp_path, HAND)
     first, second = hand.fingers[0].phalanges
     assert (first.a, first.radius, first.density) == (0.04, 0.008, 1200)
@@ -157,14 +145,14 @@ def test_units_and_defaults_hold_for_every_field(tmp_path: Path) -> None:
     assert {finger.convention for finger in hand.fingers} == {"standard"}
 
 
-def test_rates_and_start_postures_are_angles(tmp_path: Path) -> None:
+def test_rates_and_start_postures_are_angles(tmp_path):
     grasps = read(tmp_path, HAND).grasps
     assert grasps.power.rates.for_fingers((2, 2)) == pytest.approx([math.pi / 2] * 4)
     assert grasps.precision.rates == pytest.approx((math.pi / 2, math.pi / 20))
     assert grasps.precision.start == pytest.approx((math.radians(5), 0, math.radians(5), 0))
 
 
-def test_numbers_without_a_units_header_are_si(tmp_path: Path) -> None:
+def test_numbers_without_a_units_header_are_si(tmp_path):
     text = HAND.replace("units: {length: mm, angle: deg}\n", "").replace("[-10, 90]", "[-1, 1]")
     text = text.replace("start: 5", "start: 0.5").replace("[5, 0, 5, 0]", "[0.5, 0, 0.5, 0]")
     hand = read(tmp_path, text)
@@ -172,7 +160,7 @@ def test_numbers_without_a_units_header_are_si(tmp_path: Path) -> None:
     assert hand.joints[0].start == 0.5
 
 
-def test_a_prismatic_joint_is_measured_in_the_unit_of_length(tmp_path: Path) -> None:
+def test_a_prismatic_joint_is_measured_in_the_unit_of_length(tmp_path):
     slide = "{a: 30, joint: prismatic, limits: [0, 25], start: 5}"
     text = HAND.replace("{a: 30, theta: 20}", slide).replace(
         "      - {a: 30}\n", f"      - {slide}\n"
@@ -184,12 +172,12 @@ def test_a_prismatic_joint_is_measured_in_the_unit_of_length(tmp_path: Path) -> 
     assert hand.grasps.precision.start == pytest.approx((math.radians(5), 0.002) * 2)
 
 
-def test_a_mass_replaces_the_default_density(tmp_path: Path) -> None:
+def test_a_mass_replaces_the_default_density(tmp_path):
     row = read(tmp_path, changed("{a: 30, theta: 20}", "{a: 30, mass: 0.02}")).joints[1]
     assert (row.mass, row.density) == (0.02, None)
 
 
-def test_a_finger_may_follow_another_convention(tmp_path: Path) -> None:
+def test_a_finger_may_follow_another_convention(tmp_path):
     text = changed(
         "  - name: right\n", "  - name: right\n    convention: modified\n    tip: [30, 0, 0]\n"
     )
@@ -198,7 +186,7 @@ def test_a_finger_may_follow_another_convention(tmp_path: Path) -> None:
     assert right.tip == (0.03, 0, 0)
 
 
-def test_shapes_of_phalanges_and_palm_stand_in_poses(tmp_path: Path) -> None:
+def test_shapes_of_phalanges_and_palm_stand_in_poses(tmp_path):
     shape = "shape: {type: capsule, radius: 7, length: 20}"
     pose = "shape_pose: {position: [9, 0, 0], euler: [0, 90, 0]}"
     palm = "kind: shape, shape: {type: cuboid, size: [80, 40, 10]}, pose: {position: [0, 0, 5]}"
@@ -212,7 +200,7 @@ def test_shapes_of_phalanges_and_palm_stand_in_poses(tmp_path: Path) -> None:
     assert hand.palm.pose.position == (0, 0, 0.005)
 
 
-def test_euler_angles_quaternions_and_matrices_agree(tmp_path: Path) -> None:
+def test_euler_angles_quaternions_and_matrices_agree(tmp_path):
     rotated = [
         "{position: [30, 0, 0], euler: [-90, 90, 0]}",
         "{position: [30, 0, 0], quaternion: [0.5, -0.5, 0.5, 0.5]}",
@@ -226,230 +214,78 @@ def test_euler_angles_quaternions_and_matrices_agree(tmp_path: Path) -> None:
 
 
 MISTAKES = {
-    "reflection": (
-        changed("[-1, 0, 0, 0]", "[1, 0, 0, 0]"),
-        (
-            ":12: finger 'right': base: expected a rotation, found a reflection "
-            "(determinant -1.000); flip one axis, and a second one to match"
-        ),
-    ),
-    "not orthonormal": (
-        changed("[0, -1, 0, 30]", "[0, -1.001, 0, 30]"),
-        (
-            ":12: finger 'right': base: expected an orthonormal frame, found one that is off "
-            "by 0.002 (up to 0.0001 is accepted as rounding)"
-        ),
-    ),
-    "shape of the matrix": (
-        changed("      - [-1, 0, 0, 0]\n", ""),
-        (
-            ":12: finger 'right': base: expected a matrix of 3 or 4 rows of 4 finite numbers, "
-            "found shape (2, 4)"
-        ),
-    ),
-    "NaN in the matrix": (
-        changed("[-1, 0, 0, 0]", "[-1, 0, 0, .nan]"),
-        (
-            ":12: finger 'right': base: expected a matrix of 3 or 4 rows of 4 finite numbers, "
-            "found shape (3, 4)"
-        ),
-    ),
-    "words in the matrix": (
-        changed("[-1, 0, 0, 0]", "[-1, 0, 0, up]"),
-        ":12: finger 'right': base: expected a matrix of 3 or 4 rows of 4 numbers",
-    ),
-    "last row of the matrix": (
-        changed(MATRIX, f"{MATRIX}\n      - [0, 0, 0, 2]"),
-        (":12: finger 'right': base: expected a last row of 0 0 0 1, found [0.0, 0.0, 0.0, 2.0]"),
-    ),
-    "limits": (
-        changed("limits: [-10, 90]", "limits: [0, -30]"),
-        (
-            ":9: fingers[0].phalanges[0].limits: expected limits "
-            "(lowest, highest), found [0, -0.523599] rad ([0, -30]°)"
-        ),
-    ),
-    "start": (
-        changed("start: 5}", "start: 95}"),
-        (
-            ":9: fingers[0].phalanges[0].start: expected start inside the limits "
-            "[-0.174533, 1.5708] rad ([-10, 90]°), found 1.65806 rad (95°)"
-        ),
-    ),
-    "finger twice": (
-        changed("name: right", "name: left"),
-        ":11: fingers[1]: expected unique names, found finger name 'left' twice",
-    ),
-    "phalanx twice": (
-        changed("{a: 40}\n      - {a: 30}", "{a: 40, name: P2}\n      - {a: 30}"),
-        ":18: fingers[1].phalanges[1]: expected unique names, found phalanx name 'P2' twice",
-    ),
-    "joint twice": (
-        changed("{a: 40}\n      - {a: 30}", "{a: 40, joint_name: J2}\n      - {a: 30}"),
-        ":18: fingers[1].phalanges[1]: expected unique names, found phalanx joint_name 'J2' twice",
-    ),
-    "no convention": (
-        changed("convention: standard\n", ""),
-        ":5: fingers[0].convention: this field is missing; expected standard, modified or placed",
-    ),
-    "unknown convention": (
-        changed("convention: standard", "convention: craig"),
-        ":2: convention: expected standard, modified or placed, found 'craig'",
-    ),
-    "no phalanx": (
-        changed("      - {a: 40}\n      - {a: 30}\n", "      []\n"),
-        ":16: fingers[1].phalanges: expected at least one phalanx, found none",
-    ),
-    "no finger": (
-        HAND[: HAND.index("fingers:")] + "fingers: []\n" + HAND[HAND.index("grasps:") :],
-        ":5: fingers: expected at least one finger, found none",
-    ),
-    "only rows of zero length": (
-        changed("{a: 40}\n      - {a: 30}", "{alpha: 90}\n      - {alpha: -90}"),
-        (
-            ":11: fingers[1]: expected at least one phalanx, found only rows of zero length "
-            "without a body"
-        ),
-    ),
-    "negative radius": (
-        changed("{a: 40}", "{a: 40, radius: -8}"),
-        ":17: fingers[1].phalanges[0].radius: expected a number above 0, found -8",
-    ),
-    "radius zero in the defaults": (
-        changed("radius: 8", "radius: 0"),
-        ":4: defaults.radius: expected a number above 0, found 0.0",
-    ),
-    "infinite length": (
-        changed("{a: 40}", "{a: .inf}"),
-        ":17: fingers[1].phalanges[0].a: expected a finite number, found inf",
-    ),
-    "NaN": (
-        changed("center: [0, 0, -50]", "center: [0, .nan, -50]"),
-        ":20: grasps.power.center[1]: expected a finite number, found nan",
-    ),
-    "negative density": (
-        changed("{a: 40}", "{a: 40, density: -1}"),
-        ":17: fingers[1].phalanges[0].density: expected a number above 0, found -1",
-    ),
-    "mass and density": (
-        changed("{a: 40}", "{a: 40, mass: 0.1, density: 1200}"),
-        (":17: fingers[1].phalanges[0]: expected exactly one of mass and density, found both"),
-    ),
-    "no density": (
-        changed(", density: 1200", ""),
-        (":9: fingers[0].phalanges[0]: expected exactly one of mass and density, found neither"),
-    ),
-    "misspelt key of a phalanx": (
-        changed("theta: 20", "thetta: 20"),
-        (
-            ":10: fingers[0].phalanges[1].thetta: no such field; did you mean 'theta'? known: "
-            f"{fields(Phalanx)}"
-        ),
-    ),
-    "misspelt key of a finger": (
-        changed("    base: {", "    bsae: {"),
-        (f":7: fingers[0].bsae: no such field; did you mean 'base'? known: {fields(Finger)}"),
-    ),
-    "misspelt key of the hand": (
-        changed("grasps:", "grapss:"),
-        (f":19: grapss: no such field; did you mean 'grasps'? known: {fields(sg.Hand)}"),
-    ),
-    "misspelt default": (
-        changed("radius: 8", "radus: 8"),
-        (f":4: defaults.radus: no such field; did you mean 'radius'? known: {fields(Phalanx)}"),
-    ),
-    "misspelt key of a base": (
-        changed("euler: [0, 90, 0]", "eular: [0, 90, 0]"),
-        (
-            ":7: finger 'left': base.eular: no such field; did you mean 'euler'? known: euler, "
-            "position, quaternion"
-        ),
-    ),
-    "euler": (
-        changed("euler: [0, 90, 0]", "euler: [0, 90]"),
-        ":7: finger 'left': base.euler: expected three angles, found [0, 90]",
-    ),
-    "euler and quaternion": (
-        changed("euler: [0, 90, 0]", "euler: [0, 90, 0], quaternion: [1, 0, 0, 0]"),
-        ":7: finger 'left': base: expected one of euler and quaternion, found both",
-    ),
-    "quaternion of zeros": (
-        changed("euler: [0, 90, 0]", "quaternion: [0, 0, 0, 0]"),
-        (
-            ":7: fingers[0].base.quaternion: expected a quaternion that is not zero, found "
-            "(0.0, 0.0, 0.0, 0.0)"
-        ),
-    ),
-    "unit of length": (
-        changed("length: mm", "length: millimetre"),
-        ":3: units.length: no unit of length 'millimetre'; known: cm, dm, in, m, mm",
-    ),
-    "unit of angle": (
-        changed("angle: deg", "angle: degr"),
-        ":3: units.angle: no unit of angle 'degr'; did you mean 'deg'? known: deg, rad",
-    ),
-    "defaults": (
-        changed("defaults: {radius: 8, density: 1200}", "defaults: 8"),
-        ":4: defaults: expected fields of a phalanx, found 8",
-    ),
-    "number of rates": (
-        changed("rates: [90, 9]", "rates: [90, 9, 9]"),
-        (
-            ":21: grasps.precision.rates: expected 1 rate, 2 (one per joint of a finger) or "
-            "4 (one per joint), found 3"
-        ),
-    ),
-    "number of starts": (
-        changed("start: [5, 0, 5, 0]", "start: [5, 0]"),
-        ":21: grasps.precision.start: expected 4 numbers, one per joint, found 2",
-    ),
-    "start posture beyond a limit": (
-        changed("start: [5, 0, 5, 0]", "start: [5, 0, 5, 95]"),
-        (
-            ":21: grasps.precision.start[3]: expected joint 'right_J2' inside its limits "
-            "[0, 1.5708] rad ([0, 90]°), found 1.65806 rad (95°)"
-        ),
-    ),
-    "one grasp": (
-        changed("  power: {center: [0, 0, -50], rates: 90}\n", ""),
-        (
-            ":19: grasps.power: this field is missing; expected a mapping of fields: Grasp with "
-            "palm and all links"
-        ),
-    ),
-    "palm": (
-        HAND + "palm: {kind: shape}\n",
-        (":22: palm: expected a shape exactly with kind 'shape', found kind 'shape' and no shape"),
-    ),
-    "kind of palm": (
-        HAND + "palm: {kind: round}\n",
-        ":22: palm.kind: expected auto, none or shape, found 'round'",
-    ),
-    "joint": (
-        changed("{a: 40}", "{a: 40, joint: hinge}"),
-        (":17: fingers[1].phalanges[0].joint: expected revolute or prismatic, found 'hinge'"),
-    ),
-    "a word for a number": (
-        changed("{a: 40}", "{a: long}"),
-        ":17: fingers[1].phalanges[0].a: expected a number, found 'long'",
-    ),
-    "tip with standard": (
-        changed("  - name: right\n", "  - name: right\n    tip: [30, 0, 0]\n"),
-        (
-            ":12: fingers[1].tip: expected no tip with convention 'standard', whose last row "
-            "already ends at the fingertip; found (0.03, 0.0, 0.0)"
-        ),
-    ),
-}
+    "reflection": (changed("[-1, 0, 0, 0]", "[1, 0, 0, 0]"), "12: finger 'right': base"),
+    "not orthonormal": (changed("[0, -1, 0, 30]", "[0, -1.001, 0, 30]"),
+     "12: finger 'right': base"),
+    "shape of the matrix": (changed("      - [-1, 0, 0, 0]\n", ""), "12: finger 'right': base"),
+    "NaN in the matrix": (changed("[-1, 0, 0, 0]", "[-1, 0, 0, .nan]"), "12: finger 'right': base"),
+    "words in the matrix": (changed("[-1, 0, 0, 0]", "[-1, 0, 0, up]"), "12: finger 'right': base"),
+    "last row of the matrix": (changed(MATRIX, f"{MATRIX}\n      - [0, 0, 0, 2]"),
+     "12: finger 'right': base"),
+    "limits": (changed("limits: [-10, 90]", "limits: [0, -30]"),
+     "9: fingers[0].phalanges[0].limits"),
+    "start": (changed("start: 5}", "start: 95}"), "9: fingers[0].phalanges[0].start"),
+    "finger twice": (changed("name: right", "name: left"), "11: fingers[1]"),
+    "phalanx twice": (changed("{a: 40}\n      - {a: 30}", "{a: 40, name: P2}\n      - {a: 30}"),
+     "18: fingers[1].phalanges[1]"),
+    "joint twice": (changed("{a: 40}\n      - {a: 30}", "{a: 40, joint_name: J2}\n      - {a: 30}"),
+     "18: fingers[1].phalanges[1]"),
+    "no convention": (changed("convention: standard\n", ""), "5: fingers[0].convention"),
+    "unknown convention": (changed("convention: standard", "convention: craig"), "2: convention"),
+    "no phalanx": (changed("      - {a: 40}\n      - {a: 30}\n", "      []\n"),
+     "16: fingers[1].phalanges"),
+    "no finger": (HAND[: HAND.index("fingers:")] + "fingers: []\n" + HAND[HAND.index("grasps:") :],
+     "5: fingers"),
+    "only rows of zero length": (changed("{a: 40}\n      - {a: 30}",
+     "{alpha: 90}\n      - {alpha: -90}"), "11: fingers[1]"),
+    "negative radius": (changed("{a: 40}", "{a: 40, radius: -8}"),
+     "17: fingers[1].phalanges[0].radius"),
+    "radius zero in the defaults": (changed("radius: 8", "radius: 0"), "4: defaults.radius"),
+    "infinite length": (changed("{a: 40}", "{a: .inf}"), "17: fingers[1].phalanges[0].a"),
+    "NaN": (changed("center: [0, 0, -50]", "center: [0, .nan, -50]"), "20: grasps.power.center[1]"),
+    "negative density": (changed("{a: 40}", "{a: 40, density: -1}"),
+     "17: fingers[1].phalanges[0].density"),
+    "mass and density": (changed("{a: 40}", "{a: 40, mass: 0.1, density: 1200}"),
+     "17: fingers[1].phalanges[0]"),
+    "no density": (changed(", density: 1200", ""), "9: fingers[0].phalanges[0]"),
+    "misspelt key of a phalanx": (changed("theta: 20", "thetta: 20"),
+     "10: fingers[0].phalanges[1].thetta"),
+    "misspelt key of a finger": (changed("    base: {", "    bsae: {"), "7: fingers[0].bsae"),
+    "misspelt key of the hand": (changed("grasps:", "grapss:"), "19: grapss"),
+    "misspelt default": (changed("radius: 8", "radus: 8"), "4: defaults.radus"),
+    "misspelt key of a base": (changed("euler: [0, 90, 0]", "eular: [0, 90, 0]"),
+     "7: finger 'left': base.eular"),
+    "euler": (changed("euler: [0, 90, 0]", "euler: [0, 90]"), "7: finger 'left': base.euler"),
+    "euler and quaternion": (changed("euler: [0, 90, 0]",
+     "euler: [0, 90, 0], quaternion: [1, 0, 0, 0]"), "7: finger 'left': base"),
+    "quaternion of zeros": (changed("euler: [0, 90, 0]", "quaternion: [0, 0, 0, 0]"),
+     "7: fingers[0].base.quaternion"),
+    "unit of length": (changed("length: mm", "length: millimetre"), "3: units.length"),
+    "unit of angle": (changed("angle: deg", "angle: degr"), "3: units.angle"),
+    "defaults": (changed("defaults: {radius: 8, density: 1200}", "defaults: 8"), "4: defaults"),
+    "number of rates": (changed("rates: [90, 9]", "rates: [90, 9, 9]"),
+     "21: grasps.precision.rates"),
+    "number of starts": (changed("start: [5, 0, 5, 0]", "start: [5, 0]"),
+     "21: grasps.precision.start"),
+    "start posture beyond a limit": (changed("start: [5, 0, 5, 0]", "start: [5, 0, 5, 95]"),
+     "21: grasps.precision.start[3]"),
+    "one grasp": (changed("  power: {center: [0, 0, -50], rates: 90}\n", ""), "19: grasps.power"),
+    "palm": (HAND + "palm: {kind: shape}\n", "22: palm"),
+    "kind of palm": (HAND + "palm: {kind: round}\n", "22: palm.kind"),
+    "joint": (changed("{a: 40}", "{a: 40, joint: hinge}"), "17: fingers[1].phalanges[0].joint"),
+    "a word for a number": (changed("{a: 40}", "{a: long}"), "17: fingers[1].phalanges[0].a"),
+    "tip with standard": (changed("  - name: right\n", "  - name: right\n    tip: [30, 0, 0]\n"),
+     "12: fingers[1].tip"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_mistake_is_one_sentence_with_file_line_and_field(tmp_path: Path, mistake: str) -> None:
-    text, sentence = MISTAKES[mistake]
-    assert refusal(tmp_path, text) == f"hand.yaml{sentence}"
+def test_a_mistake_is_one_sentence_with_file_line_and_field(tmp_path, mistake, golden):
+    text, part = MISTAKES[mistake]
+    golden(refusal(tmp_path, text), f"hand.yaml:{part}")
 
 
-def test_a_base_frame_that_is_only_rounded_is_repaired_and_reported(tmp_path: Path) -> None:
+def test_a_base_frame_that_is_only_rounded_is_repaired_and_reported(tmp_path):
     text = changed("[0, -1, 0, 30]", "[0, -1.00002, 0, 30]")
     with pytest.warns(sg.SoftgraspWarning) as caught:
         hand = read(tmp_path, text)
@@ -461,9 +297,7 @@ def test_a_base_frame_that_is_only_rounded_is_repaired_and_reported(tmp_path: Pa
 
 @settings(max_examples=30, deadline=None)
 @given(st.floats(1.1e-4, 0.3), st.integers(0, 2), st.integers(0, 2))
-def test_frames_are_refused_or_repaired_by_how_far_they_are_off(
-    error: float, row: int, column: int
-) -> None:
+def test_frames_are_refused_or_repaired_by_how_far_they_are_off(error, row, column):
     """Nothing between a refusal and a rotation: off by more than 1e-4 never gets in."""
     matrix = [[0, -1, 0, 30], [0, 0, 1, 0], [-1, 0, 0, 0]]
     tree = {
@@ -478,23 +312,16 @@ def test_frames_are_refused_or_repaired_by_how_far_they_are_off(
         ],
         "grasps": {k: {"center": [0, 0, 0], "rates": 1} for k in ("power", "precision")},
     }
-    tree["fingers"][0]["base"][row][column] += error  # type: ignore[index]
+    tree["fingers"][0]["base"][row][column] += error
     with pytest.raises(sg.DescriptionError, match="finger 'f': base: expected"):
         hand_from(tree)
-
-
-def test_one_finger_of_the_shipped_hand_round_trips_through_si(tmp_path: Path) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        once = read(tmp_path, HAND)
-    assert hand_from(once.model_dump(mode="json")) == once
 
 
 # Hands as YAML: what is written reads back as the equal hand.
 
 
 @pytest.mark.parametrize("name", assets.names("hands"))
-def test_a_shipped_hand_reads_back_equal(name: str, tmp_path: Path) -> None:
+def test_a_shipped_hand_reads_back_equal(name, tmp_path):
     hand = sg.load_hand(name)
     assert sg.load_hand(sg.io.save_hand(hand, tmp_path / "hand.yaml")) == hand
 
@@ -515,12 +342,7 @@ def test_a_shipped_hand_reads_back_equal(name: str, tmp_path: Path) -> None:
     rate=st.floats(0.001, 2.0),
     source=st.text(max_size=20),
 )
-def test_any_hand_reads_back_equal(
-    rows: list[tuple[float, float, str, bool, str]],
-    rate: float,
-    source: str,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> None:
+def test_any_hand_reads_back_equal(rows, rate, source, tmp_path_factory):
     weights = [{"mass": 0.1}, {"density": 900.0}]
     phalanges = tuple(
         sg.description.Phalanx(a=a, theta=theta, joint=joint, radius=0.004, **weights[heavy])
@@ -540,7 +362,7 @@ def test_any_hand_reads_back_equal(
     assert sg.load_hand(sg.io.save_hand(hand, directory / "hand.yaml")) == hand
 
 
-def test_a_hand_with_a_mesh_and_modified_rows_reads_back_equal(tmp_path: Path) -> None:
+def test_a_hand_with_a_mesh_and_modified_rows_reads_back_equal(tmp_path):
     mesh = sg.Mesh(file=assets.portable_name(assets.root() / "objects/meshes/strawberry.obj"))
     row = sg.description.Phalanx(
         shape=mesh, shape_pose=sg.Pose(position=(0.0, 0.1, 0.2)), density=500.0
@@ -555,14 +377,8 @@ def test_a_hand_with_a_mesh_and_modified_rows_reads_back_equal(tmp_path: Path) -
     assert sg.load_hand(sg.io.save_hand(hand, tmp_path / "hand.yaml")) == hand
 
 
-def test_what_all_rows_have_in_common_stands_once() -> None:
+def test_what_all_rows_have_in_common_stands_once():
     text = hand_yaml(sg.load_hand("four_finger"))
     assert text.count("convention: standard") == 1
     assert text.count("density") == 1
     assert "name: P1" not in text
-
-
-def test_another_suffix_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(sg.DescriptionError) as refused:
-        sg.io.save_hand(sg.load_hand("four_finger"), tmp_path / "hand.txt")
-    assert str(refused.value) == f"path: expected a .yaml file, found '{tmp_path / 'hand.txt'}'"

@@ -1,7 +1,5 @@
 """Files made to take the machine are refused within 5 s of processor time and 2 GB each."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -35,12 +33,12 @@ def ended(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]
     return {line["name"]: line for line in lines}
 
 
-def test_no_file_takes_more_than_its_limits(ended: dict[str, dict[str, Any]]) -> None:
+def test_no_file_takes_more_than_its_limits(ended):
     assert {name: one["signal"] for name, one in ended.items() if one["signal"]} == {}
-    assert len(ended) > len(texts()) - 30 + 3 * len(SUFFIXES)
+    assert len(ended) > len(texts()) + 3 * len(SUFFIXES)
 
 
-def test_every_file_is_refused_in_a_sentence(ended: dict[str, dict[str, Any]]) -> None:
+def test_every_file_is_refused_in_a_sentence(ended):
     codes = {name: one["code"] for name, one in ended.items()}
     assert codes == {name: 1 if name in VALID else 2 for name in ended}
     for name, one in ended.items():
@@ -49,7 +47,7 @@ def test_every_file_is_refused_in_a_sentence(ended: dict[str, dict[str, Any]]) -
         assert name in VALID or "softgrasp: error: " in one["text"], name
 
 
-def test_no_expression_reads_the_machine(ended: dict[str, dict[str, Any]]) -> None:
+def test_no_expression_reads_the_machine(ended):
     assert sum("expression.urdf.xacro" in name for name in ended) == len(EXPRESSIONS)
     for name, one in ended.items():
         assert SECRET not in one["text"], name

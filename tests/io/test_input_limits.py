@@ -1,7 +1,5 @@
 """Files that would take the machine are refused in a sentence, before memory is allocated."""
 
-from __future__ import annotations
-
 import io
 import json
 import os
@@ -17,7 +15,7 @@ from ruamel.yaml import YAML
 import softgrasp as sg
 from softgrasp.backends.wbt import read_world
 from softgrasp.errors import DescriptionError, ResultError, SoftgraspWarning
-from softgrasp.io import input_limits, json_lines
+from softgrasp.io import input_limits, result
 from softgrasp.io.grasp_files import read_grasps
 from softgrasp.io.input_limits import (
     check_size,
@@ -28,14 +26,13 @@ from softgrasp.io.input_limits import (
     read_json,
     result_loader,
 )
-from softgrasp.io.json_lines import JsonLines
 from softgrasp.io.mesh_files import read_triangles
+from softgrasp.io.result import JsonLines
 from softgrasp.io.tables import read_table
 from softgrasp.io.urdf.xacro import XACRO_ACCESS
 from softgrasp.io.urdf.xml import expand, parse
 from softgrasp.twin.files import load_flange_samples
 from softgrasp.vision.image import read_photo
-from tests.conftest import Golden
 
 HAND = '<mujoco><worldbody><body name="palm">{}<geom size=".03"/></body></worldbody></mujoco>'
 
@@ -107,7 +104,7 @@ TOO_LARGE: dict[str, tuple[str, str, str]] = {
 
 
 @pytest.mark.parametrize("case", TOO_LARGE)
-def test_what_is_too_large_is_refused(case: str, tmp_path: Path, golden: Golden) -> None:
+def test_what_is_too_large_is_refused(case, tmp_path, golden):
     name, text, part = TOO_LARGE[case]
     readers = {"ball.yaml": sg.load_object, "world.wbt": read_world, "far.obj": read_triangles}
     (tmp_path / name).write_text(text)
@@ -119,16 +116,14 @@ def test_what_is_too_large_is_refused(case: str, tmp_path: Path, golden: Golden)
 # YAML and JSON
 
 
-def test_aliases_within_the_limit_are_read(tmp_path: Path) -> None:
+def test_aliases_within_the_limit_are_read(tmp_path):
     text = "name: ball\nshape: &s {type: sphere, radius: 0.03}\nmass: 0.1\n"
     (tmp_path / "ball.yaml").write_text(text)
     assert sg.load_object(tmp_path / "ball.yaml").mass == 0.1
 
 
 @pytest.mark.parametrize("row", ["k{0}: 1\n", "- &a{0} {0}\n", "{0}, "])
-def test_yaml_of_many_parts_is_refused_before_it_is_parsed(
-    row: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_yaml_of_many_parts_is_refused_before_it_is_parsed(row, tmp_path, monkeypatch):
     monkeypatch.setattr(YAML, "load", lambda *_: pytest.fail("parsed"))
     rows = "".join(row.format(number) for number in range(input_limits.MAX_PARTS + 1))
     (tmp_path / "ball.yaml").write_text(f"name: [{rows}]" if row.endswith(", ") else rows)
@@ -138,17 +133,14 @@ def test_yaml_of_many_parts_is_refused_before_it_is_parsed(
         sg.load_object(tmp_path / "ball.yaml")
 
 
-def test_shared_parts_are_counted_once_each_time_they_occur(
-    monkeypatch: pytest.MonkeyPatch,
-    golden: Golden,
-) -> None:
+def test_shared_parts_are_counted_once_each_time_they_occur(monkeypatch, golden):
     monkeypatch.setattr(input_limits, "MAX_NODES", 9)
     part = [1, 2, 3]
     check_tree([part, part])
     golden.refused(lambda: check_tree([part, part, part]), "at most 9 values")
 
 
-def test_deep_json_is_refused(tmp_path: Path) -> None:
+def test_deep_json_is_refused(tmp_path):
     text = '{"a":' * 100_000 + "1" + "}" * 100_000
     with pytest.raises(ValueError, match="nesting that is too deep"):
         json_from(text)
@@ -157,7 +149,7 @@ def test_deep_json_is_refused(tmp_path: Path) -> None:
         sg.load_result(tmp_path)
 
 
-def test_a_large_file_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_file_is_not_read(tmp_path, monkeypatch):
     file = tmp_path / "large.json"
     file.write_text(json.dumps("x" * 2000))
     check_size(file)
@@ -172,7 +164,7 @@ def test_a_large_file_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.parametrize("suffix", [".yaml", ".urdf", ".wbt", ".json"])
 @pytest.mark.parametrize("endless", ["pipe", "link to a device"])
-def test_only_regular_files_are_read(suffix: str, endless: str, tmp_path: Path) -> None:
+def test_only_regular_files_are_read(suffix, endless, tmp_path):
     file = tmp_path / f"endless{suffix}"
     os.mkfifo(file) if endless == "pipe" else file.symlink_to("/dev/zero")
     for limit in (1000, 10**12):
@@ -194,27 +186,27 @@ READERS: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("suffix", READERS)
-def test_no_reader_waits_for_a_pipe(suffix: str, tmp_path: Path) -> None:
+def test_no_reader_waits_for_a_pipe(suffix, tmp_path):
     os.mkfifo(tmp_path / f"endless{suffix}")
     with pytest.raises(sg.SoftgraspError, match=r"expected a regular file|no such file"):
         READERS[suffix](tmp_path / f"endless{suffix}")
 
 
-def test_a_large_world_is_not_read(tmp_path: Path, golden: Golden) -> None:
+def test_a_large_world_is_not_read(tmp_path, golden):
     file = tmp_path / "large.wbt"
     with file.open("wb") as stream:
         stream.truncate(10**9)
     golden.refused(lambda: read_world(file), "large.wbt: expected a file of at most 16 MB")
 
 
-def test_the_limit_of_lengths_is_in_metres(tmp_path: Path) -> None:
+def test_the_limit_of_lengths_is_in_metres(tmp_path):
     text = "units: {length: mm}\nname: hall\nmass: 1\nshape: {type: sphere, radius: 20000}\n"
     (tmp_path / "hall.yaml").write_text(text)
     assert sg.load_object(tmp_path / "hall.yaml").shape.radius == 20.0
 
 
-def test_a_long_line_of_a_journal_is_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(json_lines, "MAX_LINE", 10)
+def test_a_long_line_of_a_journal_is_cut(tmp_path, monkeypatch):
+    monkeypatch.setattr(result, "MAX_LINE", 10)
     path = tmp_path / "rows.jsonl"
     path.write_text('{"a": 1}\n{"a": [1, 2, 3, 4, 5, 6, 7]}\n{"a": 2}\n{"a": 3333333333')
     journal = JsonLines(path)
@@ -223,12 +215,10 @@ def test_a_long_line_of_a_journal_is_cut(tmp_path: Path, monkeypatch: pytest.Mon
         assert journal.checked(lambda row: row["a"], repair=False) == [1, 2]
 
 
-def test_the_cut_line_at_the_end_is_removed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_cut_line_at_the_end_is_removed(tmp_path, monkeypatch):
     path = tmp_path / "rows.jsonl"
     for block in (1, 3, 100):
-        monkeypatch.setattr(json_lines, "BLOCK", block)
+        monkeypatch.setattr(result, "BLOCK", block)
         for before, after in (("{}\n[]\n{12345", "{}\n[]\n"), ("{}\n", "{}\n"), ("{12", "")):
             path.write_text(before)
             JsonLines(path).drop_cut_line()
@@ -238,7 +228,7 @@ def test_the_cut_line_at_the_end_is_removed(
 # XML
 
 
-def test_a_height_field_that_is_too_large_is_refused() -> None:
+def test_a_height_field_that_is_too_large_is_refused():
     with pytest.raises(DescriptionError, match="at most 4000000 heights, found 1e\\+10"):
         parse(b'<mujoco><asset><hfield nrow="100000" ncol="100000"/></asset></mujoco>')
 
@@ -253,19 +243,19 @@ def test_a_height_field_that_is_too_large_is_refused() -> None:
         ('nkey="1M"', r"size\.nkey: expected at most 100000"),
     ],
 )
-def test_a_model_that_reserves_too_much_is_refused(size: str, sentence: str) -> None:
+def test_a_model_that_reserves_too_much_is_refused(size, sentence):
     with pytest.raises(DescriptionError, match=sentence):
         parse(f"<mujoco>\n<size {size}/></mujoco>".encode())
 
 
-def test_memory_that_public_models_reserve_is_accepted() -> None:
+def test_memory_that_public_models_reserve_is_accepted():
     sizes = ('memory="100M"', 'memory="-1"', 'nstack="3000000"', 'njmax="8000" nconmax="500"')
     for size in sizes:
         parse(f"<mujoco><size {size}/></mujoco>".encode())
 
 
 @pytest.mark.parametrize("name", ["hand.xml", "./hand.xml", "sub/../hand.xml"])
-def test_a_model_that_includes_itself_is_refused(name: str, tmp_path: Path) -> None:
+def test_a_model_that_includes_itself_is_refused(name, tmp_path):
     (tmp_path / "sub").mkdir()
     (tmp_path / "hand.xml").write_text(f'<mujoco>\n<include file="{name}"/>\n</mujoco>')
     with pytest.raises(DescriptionError) as refused:
@@ -286,7 +276,7 @@ def attaching(file: str, times: int = 1) -> str:
     return ATTACHED.format(models, "".join(attach.format(n) for n in range(times)))
 
 
-def test_a_model_that_attaches_itself_is_refused(tmp_path: Path) -> None:
+def test_a_model_that_attaches_itself_is_refused(tmp_path):
     (tmp_path / "a.xml").write_text(attaching("b.xml"))
     (tmp_path / "b.xml").write_text(attaching("a.xml"))
     with pytest.raises(DescriptionError, match="expected a model that does not attach itself"):
@@ -297,9 +287,7 @@ def test_a_model_that_attaches_itself_is_refused(tmp_path: Path) -> None:
     ("times", "sentence"),
     [(2, "at most 1000 attached models"), (500, "at most 20000 elements in attached models")],
 )
-def test_models_that_multiply_by_attaching_are_refused(
-    times: int, sentence: str, tmp_path: Path
-) -> None:
+def test_models_that_multiply_by_attaching_are_refused(times, sentence, tmp_path):
     for level in range(30):
         (tmp_path / f"{level}.xml").write_text(attaching(f"{level + 1}.xml", times))
     (tmp_path / "30.xml").write_text(ATTACHED.format("", ""))
@@ -308,7 +296,7 @@ def test_models_that_multiply_by_attaching_are_refused(
     assert refused.value.field == "model.file"
 
 
-def test_a_file_that_is_included_twice_is_refused_as_by_mujoco(tmp_path: Path) -> None:
+def test_a_file_that_is_included_twice_is_refused_as_by_mujoco(tmp_path):
     inner = '<mujocoinclude><option timestep="0.001"/></mujocoinclude>'
     (tmp_path / "part.xml").write_text(inner)
     (tmp_path / "hand.xml").write_text(
@@ -335,9 +323,7 @@ XACRO = '<robot name="x" xmlns:xacro="http://www.ros.org/wiki/xacro">{}<link nam
         '<xacro:include filename="inner.xacro"/>',
     ],
 )
-def test_macros_read_neither_environment_nor_files(
-    content: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_macros_read_neither_environment_nor_files(content, tmp_path, monkeypatch):
     pytest.importorskip("xacro")
     (tmp_path / "inner.xacro").write_text(XACRO.format('<link name="$(env HOME)"/>'))
     (tmp_path / "x.xacro").write_text(XACRO.format(content))
@@ -361,15 +347,13 @@ def archive(path: Path, shape: tuple[int, ...], stored: int) -> None:
         file.writestr("a.npy", header.getvalue() + b"\0" * stored)
 
 
-def test_arrays_larger_than_what_is_stored_are_refused(tmp_path: Path) -> None:
+def test_arrays_larger_than_what_is_stored_are_refused(tmp_path):
     archive(tmp_path / "lie.npz", (10**12,), 800)
     with pytest.raises(ValueError, match=r"array 'a\.npy' of shape \(1000000000000,\), larger"):
         read_arrays(tmp_path / "lie.npz")
 
 
-def test_arrays_beyond_the_limit_are_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_arrays_beyond_the_limit_are_refused(tmp_path, monkeypatch):
     archive(tmp_path / "zeros.npz", (10**5,), 8 * 10**5)
     assert read_arrays(tmp_path / "zeros.npz")["a"].shape == (10**5,)
     monkeypatch.setattr(input_limits, "MAX_ARRAYS", 10**5)
@@ -380,7 +364,7 @@ def test_arrays_beyond_the_limit_are_refused(
 # Errors that nobody expected
 
 
-def test_any_other_exception_names_the_file_and_asks_for_a_report(golden: Golden) -> None:
+def test_any_other_exception_names_the_file_and_asks_for_a_report(golden):
     @loader
     def load(name: str = "default.yaml") -> None:
         raise KeyError("joint")
@@ -394,19 +378,19 @@ def test_any_other_exception_names_the_file_and_asks_for_a_report(golden: Golden
 
     golden.refused(lambda: greedy("big.stl"), "big.stl: expected a file for which memory")
     with pytest.raises(TypeError):
-        load(1, 2, 3)  # type: ignore[call-arg]
+        load(1, 2, 3)
 
 
 # Names, meshes and copies
 
 
-def test_a_message_quotes_no_control_characters_and_no_whole_file() -> None:
+def test_a_message_quotes_no_control_characters_and_no_whole_file():
     text = str(DescriptionError("expected a number, found \x1b[31m" + "x" * 10_000))
     assert text.startswith(r"expected a number, found \x1b[31mxxx")
     assert len(text) < 1600
 
 
-def test_any_other_exception_of_a_result_is_an_error_of_results() -> None:
+def test_any_other_exception_of_a_result_is_an_error_of_results():
     @result_loader
     def read(path: str) -> None:
         raise KeyError("x")

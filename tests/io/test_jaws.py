@@ -3,9 +3,6 @@
 A finger that bends, and an arm without a jaw, are one chain as before.
 """
 
-from __future__ import annotations
-
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -16,8 +13,8 @@ import softgrasp as sg
 from softgrasp.io.load import load_robot
 from softgrasp.io.mjcf.hand import _read
 from softgrasp.io.urdf.hand import machine_of
-from softgrasp.io.urdf.joints import HAND
 from softgrasp.io.urdf.kinematic_tree import hand_tree
+from softgrasp.io.urdf.links import HAND
 from softgrasp.mechanics.transforms import transform
 from tests.support.mjcf_hands import written
 
@@ -106,9 +103,7 @@ FORMATS = {".urdf": urdf, ".xml": mjcf}
 
 @pytest.mark.parametrize("suffix", FORMATS)
 @pytest.mark.parametrize("kind", GRIPPERS)
-def test_a_jaw_against_a_fixed_jaw_is_a_hand_on_a_wrist(
-    kind: str, suffix: str, tmp_path: Path
-) -> None:
+def test_a_jaw_against_a_fixed_jaw_is_a_hand_on_a_wrist(kind, suffix, tmp_path):
     file = written(tmp_path, FORMATS[suffix](GRIPPERS[kind]), f"r{suffix}")
     hand = sg.load_hand(file)
     wrist, jaw = hand.fingers
@@ -125,9 +120,7 @@ def test_a_jaw_against_a_fixed_jaw_is_a_hand_on_a_wrist(
 
 
 @pytest.mark.parametrize("kind", [*CHAINS, *GRIPPERS])
-def test_only_a_link_that_closes_on_the_one_before_makes_it_a_palm(
-    kind: str, tmp_path: Path
-) -> None:
+def test_only_a_link_that_closes_on_the_one_before_makes_it_a_palm(kind, tmp_path):
     parts = (CHAINS | GRIPPERS)[kind]
     robot = load_robot(written(tmp_path, urdf(parts), "r.urdf"))
     tree = hand_tree(machine_of(robot, HAND))
@@ -151,9 +144,7 @@ SLIDING_JAWS = """<mujoco model="g"><compiler angle="radian" autolimits="true"/>
 
 
 @pytest.mark.parametrize("angle", [0.0, 0.3, 2.0])
-def test_the_frame_of_sliding_jaws_does_not_tilt_with_the_palm(
-    angle: float, tmp_path: Path
-) -> None:
+def test_the_frame_of_sliding_jaws_does_not_tilt_with_the_palm(angle, tmp_path):
     turn = Rotation.from_rotvec(angle * np.array([0.6, 0.0, 0.8]))
     text = SLIDING_JAWS.format(quat=numbers(tuple(turn.as_quat(scalar_first=True))))
     pose = sg.load_hand(written(tmp_path, text, "g.xml")).model.pose

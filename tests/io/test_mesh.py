@@ -1,9 +1,6 @@
 """Meshes: laws of mass properties, every bad file's sentence, what is mended and said."""
 
-from __future__ import annotations
-
 import contextlib
-import math
 import os
 import warnings
 from pathlib import Path
@@ -22,7 +19,8 @@ from softgrasp.io.convex_decomposition import union_volume
 from softgrasp.io.mesh import MeshBody, load_mesh
 from softgrasp.io.mesh_files import lacks_reader, read_groups
 from softgrasp.io.mesh_repair import hull_of, make_solid, signed_volume
-from tests.conftest import Golden
+from softgrasp.units import LENGTH_UNITS
+from tests.support.solids import l_solid
 
 READABLE = [name for name in MESH_SUFFIXES if not lacks_reader(f"mesh{name}")]
 BOX = trimesh.creation.box((0.04, 0.05, 0.06))
@@ -58,7 +56,7 @@ def refusal(shape: Mesh, **options: Path) -> str:
 
 
 @pytest.mark.parametrize("suffix", READABLE)
-def test_a_box_has_the_volume_and_inertia_of_a_box(tmp_path: Path, suffix: str) -> None:
+def test_a_box_has_the_volume_and_inertia_of_a_box(tmp_path, suffix):
     moved = BOX.copy()
     moved.apply_translation([0.3, -0.2, 0.1])
     body = load_mesh(written(moved, tmp_path, f"box{suffix}"))
@@ -78,37 +76,6 @@ def test_a_box_has_the_volume_and_inertia_of_a_box(tmp_path: Path, suffix: str) 
     assert body.warnings == ()
 
 
-def test_a_fine_ball_has_the_inertia_of_a_ball(tmp_path: Path) -> None:
-    body = load_mesh(written(trimesh.creation.icosphere(4, radius=0.03), tmp_path))
-    volume = 4 / 3 * math.pi * 0.03**3
-    assert body.volume == pytest.approx(volume, rel=5e-3)
-    np.testing.assert_allclose(np.diag(body.inertia_per_density), 0.4 * volume * 0.03**2, rtol=1e-2)
-
-
-def test_a_fine_cylinder_has_the_inertia_of_a_cylinder(tmp_path: Path) -> None:
-    mesh = trimesh.creation.cylinder(radius=0.02, height=0.1, sections=200)
-    body = load_mesh(written(mesh, tmp_path))
-    volume = math.pi * 0.02**2 * 0.1
-    across = volume * (3 * 0.02**2 + 0.1**2) / 12
-    expected = [across, across, volume * 0.02**2 / 2]
-    assert body.volume == pytest.approx(volume, rel=1e-3)
-    np.testing.assert_allclose(np.diag(body.inertia_per_density), expected, rtol=1e-3)
-
-
-L_SHAPE = np.array([[0, 0], [3, 0], [3, 1], [1, 1], [1, 3], [0, 3]]) * 0.02
-
-
-def l_solid() -> trimesh.Trimesh:
-    """An L of area 5 squares of 20 mm, 20 mm thick."""
-    vertices = np.vstack([np.column_stack([L_SHAPE, np.full(6, z)]) for z in (0, 0.02)])
-    lid = [(0, 1, 2), (0, 2, 3), (0, 3, 4), (0, 4, 5)]
-    faces = [t[::-1] for t in lid] + [(a + 6, b + 6, c + 6) for a, b, c in lid]
-    for i in range(6):
-        j = (i + 1) % 6
-        faces += [(i, j, j + 6), (i, j + 6, i + 6)]
-    return raw(vertices, faces)
-
-
 finite = st.floats(-1, 1)
 
 
@@ -118,9 +85,7 @@ finite = st.floats(-1, 1)
     axis=st.tuples(finite, finite, finite).filter(lambda v: np.linalg.norm(v) > 0.1),
     angle=st.floats(-3, 3),
 )
-def test_moving_and_rotating_a_solid_moves_and_rotates_its_mass_properties(
-    offset: tuple[float, float, float], axis: tuple[float, float, float], angle: float
-) -> None:
+def test_moving_and_rotating_a_solid_moves_and_rotates_its_mass_properties(offset, axis, angle):
     mesh = l_solid()
     rotation = trimesh.transformations.rotation_matrix(angle, axis)[:3, :3]
     before = make_solid(mesh.vertices, mesh.faces)
@@ -134,7 +99,7 @@ def test_moving_and_rotating_a_solid_moves_and_rotates_its_mass_properties(
 
 
 @pytest.mark.parametrize("name", ["strawberry", "pear", "screwdriver", "mug"])
-def test_mass_properties_are_those_of_mujocos_exact_mesh_inertia(name: str) -> None:
+def test_mass_properties_are_those_of_mujocos_exact_mesh_inertia(name):
     body = load_mesh(shipped(name))
     spec = mujoco.MjSpec()
     mesh = spec.add_mesh(
@@ -155,7 +120,7 @@ def shipped(name: str) -> Mesh:
     return Mesh(file=f"objects/meshes/{name}.obj", parts=f"objects/meshes/{name}_parts.obj")
 
 
-def test_arrays_are_locked_and_reading_again_is_free(tmp_path: Path) -> None:
+def test_arrays_are_locked_and_reading_again_is_free(tmp_path):
     shape = written(BOX, tmp_path)
     body = load_mesh(shape)
     with pytest.raises(ValueError, match="read-only"):
@@ -163,7 +128,7 @@ def test_arrays_are_locked_and_reading_again_is_free(tmp_path: Path) -> None:
     assert load_mesh(shape) is body
 
 
-def test_a_file_that_was_written_again_is_read_again(tmp_path: Path) -> None:
+def test_a_file_that_was_written_again_is_read_again(tmp_path):
     shape = written(BOX, tmp_path)
     first = load_mesh(shape)
     written(trimesh.creation.box((0.04, 0.05, 0.07)), tmp_path)
@@ -205,7 +170,7 @@ def collada(unit: float, up: str, parts: list[tuple[trimesh.Trimesh, np.ndarray]
 
 @pytest.mark.parametrize("up", ["X_UP", "Y_UP", "Z_UP"])
 @pytest.mark.parametrize("unit", [1.0, 0.001, 0.0254])
-def test_collada_is_the_same_mesh_in_its_unit(unit: float, up: str, tmp_path: Path) -> None:
+def test_collada_is_the_same_mesh_in_its_unit(unit, up, tmp_path):
     """Nodes are placed by their matrices, one of which mirrors; the axis does not matter."""
     pytest.importorskip("collada")
     turned = trimesh.transformations.euler_matrix(0.3, -0.2, 0.5)
@@ -234,28 +199,20 @@ def test_collada_is_the_same_mesh_in_its_unit(unit: float, up: str, tmp_path: Pa
 # Units, scale, names
 
 
-def test_units_and_scale_are_applied(tmp_path: Path) -> None:
-    big = BOX.copy()
-    big.apply_scale(1000)
-    shape = written(big, tmp_path)
-    assert load_mesh(shape.replace(units="mm")).volume == pytest.approx(CUBE_VOLUME, rel=1e-6)
-    stretched = load_mesh(shape.replace(units="mm", scale=(2.0, 1.0, 0.5)))
-    np.testing.assert_allclose(np.ptp(stretched.vertices, axis=0), [0.08, 0.05, 0.03], rtol=1e-6)
-
-
-@pytest.mark.parametrize("scale", [(-1.0, 1.0, 1.0), (-1e-3, -2e-3, -1e-3), (-1e-3, 1e-3, -1e-3)])
+@pytest.mark.parametrize(
+    ("units", "scale"),
+    [("m", (-1.0, 1.0, 1.0)), ("m", (-1e-3, -2e-3, -1e-3)), ("mm", (-1.0, 1.0, -1.0))],
+)
 @pytest.mark.parametrize("collision", ["link", "hull", "decompose"])
-def test_a_negative_scale_mirrors(
-    scale: tuple[float, float, float], collision: str, tmp_path: Path
-) -> None:
-    """A mesh scaled in the description is the mesh scaled in the file."""
-    mesh = l_solid()
-    mesh.apply_scale(1.0 / abs(scale[0]))
-    vertices, faces = np.asarray(mesh.vertices) * scale, np.asarray(mesh.faces)
-    baked = raw(vertices, faces[:, ::-1] if np.prod(scale) < 0.0 else faces)
+def test_a_negative_scale_mirrors(units, scale, collision, tmp_path):
+    """A mesh scaled in the description, and by its unit, is the mesh scaled in the file."""
+    mesh, factor = l_solid(), LENGTH_UNITS[units] * np.array(scale)
+    mesh.apply_scale(1.0 / abs(factor[0]))
+    vertices, faces = np.asarray(mesh.vertices) * factor, np.asarray(mesh.faces)
+    baked = raw(vertices, faces[:, ::-1] if np.prod(factor) < 0.0 else faces)
     options = {"collision": collision, "decomposition_threshold": 0.05}
     expected, theirs = quietly(written(baked, tmp_path, "baked.ply").replace(**options))
-    mirrored = written(mesh, tmp_path, "mesh.ply").replace(scale=scale, **options)
+    mirrored = written(mesh, tmp_path, "mesh.ply").replace(units=units, scale=scale, **options)
     body, sentences = quietly(mirrored)
     assert [one.replace("baked", "mesh") for one in theirs] == sentences
     assert body.volume == pytest.approx(expected.volume, rel=1e-6)
@@ -267,7 +224,7 @@ def test_a_negative_scale_mirrors(
         assert signed_volume(points, triangles) > 0.0
 
 
-def test_a_scale_of_zero_is_refused() -> None:
+def test_a_scale_of_zero_is_refused():
     with pytest.raises(DescriptionError, match="scale: expected factors that are not 0"):
         Mesh(file="a.stl", scale=(1.0, 0.0, 1.0))
 
@@ -283,25 +240,25 @@ TWICE = "was it converted from millimetres twice? With `scale: 1000` it is 60 mm
         (1e6, "6e+04 m, more than 2 m; check `units` and `scale`"),
     ],
 )
-def test_a_wrong_unit_is_guessed(tmp_path: Path, factor: float, text: str) -> None:
+def test_a_wrong_unit_is_guessed(tmp_path, factor, text):
     wrong = BOX.copy()
     wrong.apply_scale(factor)
     _, result = quietly(written(wrong, tmp_path))
     assert result == [f"thing.stl: the largest extent is {text}"]
 
 
-def test_metres_taken_for_millimetres_are_guessed(tmp_path: Path, golden: Golden) -> None:
+def test_metres_taken_for_millimetres_are_guessed(tmp_path, golden):
     _, result = quietly(written(BOX, tmp_path).replace(units="mm"))
     golden(*result, "thing.stl: the largest extent is 0.06 mm, less than 2 mm")
 
 
-def test_files_are_located_beside_the_description(tmp_path: Path) -> None:
+def test_files_are_located_beside_the_description(tmp_path):
     written(BOX, tmp_path)
     body = load_mesh(Mesh(file="thing.stl"), relative_to=tmp_path)
     assert body.volume == pytest.approx(CUBE_VOLUME, rel=1e-6)
 
 
-def test_a_changed_file_is_refused(tmp_path: Path) -> None:
+def test_a_changed_file_is_refused(tmp_path):
     shape = written(BOX, tmp_path)
     known = load_mesh(shape).sha256
     assert load_mesh(shape.replace(sha256=known)).sha256 == known
@@ -325,17 +282,12 @@ def test_a_changed_file_is_refused(tmp_path: Path) -> None:
         ("other.ply", b"solid thing", "expected a mesh in PLY format"),
         ("other.off", b"solid thing", "expected a mesh in OFF format"),
         ("other.stl", b"\x00" * 90, "expected"),
-        (
-            "nan.obj",
-            b"v 0 0 0\nv 1 0 nan\nv 0 1 0\nv 0 0 1\nf 1 2 3\nf 1 3 4\n",
-            "expected finite coordinates",
-        ),
+        ("nan.obj", b"v 0 0 0\nv 1 0 nan\nv 0 1 0\nv 0 0 1\nf 1 2 3\nf 1 3 4\n",
+         "expected finite coordinates"),
         ("far.obj", b"v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 9\n", "expected"),
     ],
-)
-def test_a_bad_file_gives_one_sentence(
-    tmp_path: Path, name: str, content: bytes | None, text: str, golden: Golden
-) -> None:
+)  # fmt: skip
+def test_a_bad_file_gives_one_sentence(tmp_path, name, content, text, golden):
     if content is not None:
         (tmp_path / name).write_bytes(content)
     result = refusal(Mesh(file=str(tmp_path / name)))
@@ -344,20 +296,20 @@ def test_a_bad_file_gives_one_sentence(
 
 
 @pytest.mark.parametrize("suffix", [".step", ".STP", ".iges"])
-def test_a_cad_file_names_the_conversion(tmp_path: Path, suffix: str) -> None:
+def test_a_cad_file_names_the_conversion(tmp_path, suffix):
     result = refusal(Mesh(file=str(tmp_path / f"pear{suffix}")))
     assert "found a CAD file; convert it first: export STL from FreeCAD, or run" in result
     assert f"`gmsh pear{suffix} -2 -o pear.stl`" in result
 
 
-def test_a_directory_is_refused(tmp_path: Path) -> None:
+def test_a_directory_is_refused(tmp_path):
     (tmp_path / "a.stl").mkdir()
     assert refusal(Mesh(file=str(tmp_path / "a.stl"))).endswith(
         "expected a mesh file, found a directory"
     )
 
 
-def test_a_flat_mesh_is_refused(tmp_path: Path, golden: Golden) -> None:
+def test_a_flat_mesh_is_refused(tmp_path, golden):
     shape = written(raw([[0, 0, 0], [0.1, 0, 0], [0, 0.2, 0]], [[0, 1, 2]]), tmp_path)
     golden(refusal(shape), "expected a solid")
 
@@ -366,7 +318,7 @@ def test_a_flat_mesh_is_refused(tmp_path: Path, golden: Golden) -> None:
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(content=st.binary(max_size=200), suffix=st.sampled_from(READABLE))
-def test_rubbish_gives_a_description_error(tmp_path: Path, content: bytes, suffix: str) -> None:
+def test_rubbish_gives_a_description_error(tmp_path, content, suffix):
     headers = {".ply": b"ply\nformat ascii 1.0\nelement vertex 3\n", ".off": b"OFF\n3 1 0\n"}
     for start in (b"", headers.get(suffix, b"v 1 2 3\n")):
         file = tmp_path / f"rubbish{suffix}"
@@ -378,14 +330,14 @@ def test_rubbish_gives_a_description_error(tmp_path: Path, content: bytes, suffi
 # Mended, and said
 
 
-def test_a_small_hole_is_closed_and_reported(tmp_path: Path, golden: Golden) -> None:
+def test_a_small_hole_is_closed_and_reported(tmp_path, golden):
     ball = trimesh.creation.icosphere(3, radius=0.03)
     body, text = quietly(written(raw(ball.vertices, ball.faces[1:]), tmp_path))
     assert body.volume == pytest.approx(ball.volume, rel=1e-3)
     golden(*text, "thing.stl: not watertight: 3 edges belong to one face only")
 
 
-def test_a_large_hole_falls_back_to_the_hull_with_a_warning(tmp_path: Path) -> None:
+def test_a_large_hole_falls_back_to_the_hull_with_a_warning(tmp_path):
     ball = trimesh.creation.icosphere(3, radius=0.03)
     bowl = ball.faces[ball.triangles_center[:, 2] < 0.0]
     body, text = quietly(written(raw(ball.vertices, bowl), tmp_path))
@@ -413,9 +365,7 @@ AGAINST = np.where(np.isin(np.arange(12), (2, 7))[:, None], BOX.faces[:, ::-1], 
         ),
     ],
 )
-def test_faces_are_repaired_and_reported(
-    faces: np.ndarray, sentence: str, tmp_path: Path, golden: Golden
-) -> None:
+def test_faces_are_repaired_and_reported(faces, sentence, tmp_path, golden):
     body, text = quietly(written(raw(BOX.vertices, faces), tmp_path))
     assert body.volume == pytest.approx(CUBE_VOLUME, rel=1e-6)
     golden(*text, sentence)
@@ -424,9 +374,7 @@ def test_faces_are_repaired_and_reported(
 @pytest.mark.parametrize("count", [1, 3])
 @pytest.mark.parametrize("distance", [0.0, 0.05, 2.0])
 @pytest.mark.parametrize("collision", ["auto", "hull", "link"])
-def test_stray_faces_change_nothing(
-    tmp_path: Path, collision: str, distance: float, count: int
-) -> None:
+def test_stray_faces_change_nothing(tmp_path, collision, distance, count):
     corners = np.random.default_rng(count).normal(scale=0.001, size=(count, 3, 3))
     corners += distance * np.eye(3)[:count, None]
     strays = [raw(triangle, [[0, 1, 2]]) for triangle in corners]
@@ -439,14 +387,14 @@ def test_stray_faces_change_nothing(
     np.testing.assert_allclose(body.parts[0][0], clean.parts[0][0], atol=1e-9)
 
 
-def test_flat_pieces_that_are_much_of_a_surface_are_kept() -> None:
+def test_flat_pieces_that_are_much_of_a_surface_are_kept():
     fin = raw([[0.1, 0, 0], [0.15, 0, 0], [0.1, 0.05, 0]], [[0, 1, 2]])
     both = trimesh.util.concatenate([BOX, fin])
     solid = make_solid(both.vertices, both.faces)
     assert np.ptp(solid.vertices, axis=0)[0] == pytest.approx(0.17)
 
 
-def test_a_closed_cavity_is_kept() -> None:
+def test_a_closed_cavity_is_kept():
     vertices = np.vstack([BOX.vertices, BOX.vertices / 2])
     faces = np.vstack([BOX.faces, (BOX.faces + 8)[:, ::-1]])
     solid = make_solid(vertices, faces)
@@ -456,14 +404,14 @@ def test_a_closed_cavity_is_kept() -> None:
     assert rotated.volume == pytest.approx(solid.volume, rel=1e-9)
 
 
-def test_one_of_two_pieces_inside_out_is_flipped() -> None:
+def test_one_of_two_pieces_inside_out_is_flipped():
     vertices = np.vstack([BOX.vertices, BOX.vertices + np.array([0.2, 0, 0])])
     solid = make_solid(vertices, np.vstack([BOX.faces, (BOX.faces + 8)[:, ::-1]]))
     assert solid.volume == pytest.approx(2 * CUBE_VOLUME, rel=1e-9)
     assert solid.notes == ("1 of 2 separate pieces were inside out; turned outward",)
 
 
-def test_space_counted_twice_falls_back_to_the_hull() -> None:
+def test_space_counted_twice_falls_back_to_the_hull():
     vertices = np.vstack([BOX.vertices, BOX.vertices + np.array([0.004, 0, 0])])
     solid = make_solid(vertices, np.vstack([BOX.faces, BOX.faces + 8]))
     assert solid.volume == pytest.approx(1.1 * CUBE_VOLUME, rel=1e-9)
@@ -472,31 +420,10 @@ def test_space_counted_twice_falls_back_to_the_hull() -> None:
     )
 
 
-def test_a_moebius_strip_has_no_inside() -> None:
-    t = np.linspace(0, 2 * np.pi, 40, endpoint=False)
-    rims = [
-        np.column_stack(
-            [
-                (1 + s * np.cos(t / 2)) * np.cos(t),
-                (1 + s * np.cos(t / 2)) * np.sin(t),
-                s * np.sin(t / 2),
-            ]
-        )
-        for s in (-0.3, 0.3)
-    ]
-    faces = [(i, i + 1, i + 41) for i in range(39)] + [(i, i + 41, i + 40) for i in range(39)]
-    faces += [(39, 40, 0), (39, 0, 79)]
-    solid = make_solid(np.vstack(rims), np.array(faces))
-    assert not solid.closed
-    assert solid.volume == pytest.approx(solid.hull_volume)
-
-
 # What touches
 
 
-def test_the_hull_of_a_hollow_object_is_a_warning_with_numbers(
-    tmp_path: Path, golden: Golden
-) -> None:
+def test_the_hull_of_a_hollow_object_is_a_warning_with_numbers(tmp_path, golden):
     body, text = quietly(written(l_solid(), tmp_path).replace(collision="hull"))
     assert len(body.parts) == 1
     golden(*text, "thing.stl: the convex hull fills 56 cm³ where the mesh")
@@ -517,7 +444,7 @@ def two_boxes(directory: Path, gap: float = 0.0) -> Mesh:
 
 
 @pytest.mark.parametrize("suffix", [".obj", ".glb"])
-def test_parts_from_a_file_stand_in_the_frame_of_the_mesh(tmp_path: Path, suffix: str) -> None:
+def test_parts_from_a_file_stand_in_the_frame_of_the_mesh(tmp_path, suffix):
     shape = two_boxes(tmp_path).replace(parts=str(tmp_path / f"arms{suffix}"))
     body = load_mesh(shape)
     assert [len(vertices) for vertices, _ in body.parts] == [8, 8]
@@ -527,7 +454,7 @@ def test_parts_from_a_file_stand_in_the_frame_of_the_mesh(tmp_path: Path, suffix
     assert body.warnings == ()
 
 
-def test_parts_in_another_frame_are_a_warning(tmp_path: Path) -> None:
+def test_parts_in_another_frame_are_a_warning(tmp_path):
     shape = two_boxes(tmp_path, gap=0.03).replace(parts=str(tmp_path / "arms.obj"))
     _, text = quietly(shape)
     assert text == [
@@ -535,25 +462,25 @@ def test_parts_in_another_frame_are_a_warning(tmp_path: Path) -> None:
     ]
 
 
-def test_a_part_that_is_not_convex_is_refused(tmp_path: Path) -> None:
+def test_a_part_that_is_not_convex_is_refused(tmp_path):
     shape = written(l_solid(), tmp_path, "l.obj")
     text = refusal(shape.replace(collision="parts", parts=shape.file))
     assert text.endswith("expected a convex surface, found faces 6.67 mm inside its hull")
     assert f"{shape.file}: part '" in text
 
 
-def test_parts_without_a_file_are_refused(tmp_path: Path) -> None:
+def test_parts_without_a_file_are_refused(tmp_path):
     text = refusal(written(BOX, tmp_path).replace(collision="parts"))
     assert text.endswith("parts: expected a file with convex parts, found none: give `parts`")
 
 
-def test_a_parts_file_that_would_not_be_used_is_refused(tmp_path: Path) -> None:
+def test_a_parts_file_that_would_not_be_used_is_refused(tmp_path):
     shape = written(BOX, tmp_path)
     text = refusal(shape.replace(collision="hull", parts=shape.file))
     assert "expected no `parts` beside `collision: hull`" in text
 
 
-def test_parts_that_are_too_small_are_a_warning(tmp_path: Path, golden: Golden) -> None:
+def test_parts_that_are_too_small_are_a_warning(tmp_path, golden):
     shape = written(BOX, tmp_path, "box.obj")
     small = BOX.copy()
     small.apply_scale(0.93)
@@ -563,15 +490,7 @@ def test_parts_that_are_too_small_are_a_warning(tmp_path: Path, golden: Golden) 
 
 
 @pytest.mark.parametrize("shift", [0.0, 0.02, 0.04, 0.08])
-def test_the_volume_of_a_union_counts_overlap_once(shift: float) -> None:
+def test_the_volume_of_a_union_counts_overlap_once(shift):
     boxes = [hull_of(BOX.vertices)[:2], hull_of(BOX.vertices + np.array([shift, 0, 0]))[:2]]
     exact = CUBE_VOLUME * (1 + min(shift / 0.04, 1))
     assert union_volume(boxes) == pytest.approx(exact, rel=0.01)
-
-
-def test_a_hull_keeps_no_inner_vertices() -> None:
-    points = np.vstack([BOX.vertices, BOX.vertices / 3])
-    hull = hull_of(points)
-    assert len(hull.vertices) == 8
-    assert hull.volume == pytest.approx(CUBE_VOLUME)
-    assert raw(hull.vertices, hull.faces).volume == pytest.approx(CUBE_VOLUME)

@@ -1,7 +1,5 @@
 """Cross-sections and pieces of solids against closed forms."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import trimesh
@@ -12,7 +10,7 @@ from softgrasp.io.mesh_sections import extents, sections, slices
 from tests.support.bellows_mesh import bellows_mesh
 
 
-def test_the_sections_of_a_tapered_bar_are_rectangles() -> None:
+def test_the_sections_of_a_tapered_bar_are_rectangles():
     bar = trimesh.creation.box((1.0, 0.2, 0.3))
     bar.vertices[:, 2] *= np.where(bar.vertices[:, 0] > 0.0, 0.5, 1.0)
     positions = np.linspace(-0.45, 0.45, 19)
@@ -26,7 +24,7 @@ def test_the_sections_of_a_tapered_bar_are_rectangles() -> None:
     np.testing.assert_allclose(low, -high, rtol=1e-12)
 
 
-def test_second_moments_count_from_the_centroid_wherever_the_bar_lies() -> None:
+def test_second_moments_count_from_the_centroid_wherever_the_bar_lies():
     bar = trimesh.creation.box((1.0, 0.2, 0.3))
     bar.apply_translation((5.0, 2.0, -3.0))
     result = sections(bar.vertices, bar.faces, np.array([5.0]))
@@ -34,14 +32,14 @@ def test_second_moments_count_from_the_centroid_wherever_the_bar_lies() -> None:
     assert result.centers[0] == pytest.approx([2.0, -3.0])
 
 
-def test_a_plane_through_vertices_and_one_beside_the_solid() -> None:
+def test_a_plane_through_vertices_and_one_beside_the_solid():
     bar = trimesh.creation.box((1.0, 0.2, 0.3)).subdivide()
     result = sections(bar.vertices, bar.faces, np.array([-0.6, 0.0, 0.6]))
     assert result.areas == pytest.approx([0.0, 0.06, 0.0])
     assert np.isnan(result.centers[[0, 2]]).all()
 
 
-def test_holes_are_material_only_where_that_is_requested() -> None:
+def test_holes_are_material_only_where_that_is_requested():
     outer = trimesh.creation.box((1.0, 0.4, 0.4))
     chamber = trimesh.creation.box((0.6, 0.2, 0.1))
     chamber.apply_translation((0.0, 0.0, 0.1))
@@ -65,7 +63,7 @@ def test_holes_are_material_only_where_that_is_requested() -> None:
     cuts=st.lists(st.floats(0.001, 0.0625), min_size=1, max_size=8, unique=True),
     seed=st.integers(0, 2**32 - 1),
 )
-def test_the_pieces_are_the_whole(cuts: list[float], seed: int) -> None:
+def test_the_pieces_are_the_whole(cuts, seed):
     made = bellows_mesh(5, taper=0.3, resolution=4e-3).surface
     noise = np.random.default_rng(seed).normal(scale=1e-4, size=made.vertices.shape)
     vertices = made.vertices + noise
@@ -78,7 +76,7 @@ def test_the_pieces_are_the_whole(cuts: list[float], seed: int) -> None:
     np.testing.assert_allclose(volumes @ centers / whole.volume, whole.center_mass, atol=1e-12)
 
 
-def test_pieces_cut_through_rings_of_vertices_are_closed_solids() -> None:
+def test_pieces_cut_through_rings_of_vertices_are_closed_solids():
     made = bellows_mesh(7, resolution=3e-3)
     pieces = slices(made.surface.vertices, made.surface.faces, made.valleys)
     for piece in pieces:

@@ -1,7 +1,5 @@
 """Objects from URDF and MJCF files and from directories: mass, parts, names and refusals."""
 
-from __future__ import annotations
-
 import re
 import struct
 import warnings
@@ -19,14 +17,7 @@ from softgrasp.errors import DescriptionError, SoftgraspWarning
 from softgrasp.io.mesh_files import read_triangles
 from softgrasp.io.object import expand_directories, object_file
 from softgrasp.model.object import object_mass
-from softgrasp.model.shapes import (
-    bounds,
-    compound_center,
-    convex_parts,
-    extent,
-    mass_properties,
-)
-from tests.conftest import Golden
+from softgrasp.model.shapes import bounds, compound_center, convex_parts, extent, mass_properties
 
 BOX = "<collision><origin xyz='{x} 0 0'/><geometry><box size='{a} {b} {c}'/></geometry></collision>"
 MESH = "<geometry><mesh filename='{file}'/></geometry>"
@@ -70,7 +61,7 @@ def compound(obj: GraspObject) -> Compound:
     return obj.shape
 
 
-def test_links_on_fixed_joints_are_one_body(tmp_path: Path) -> None:
+def test_links_on_fixed_joints_are_one_body(tmp_path):
     cube = (0.02, 0.02, 0.02)
     moment = 1.0 * 2 * 0.02**2 / 12
     link = box(size=cube) + inertial(1.0, moment, moment, moment)
@@ -85,7 +76,7 @@ def test_links_on_fixed_joints_are_one_body(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("density", [None, 500.0])
-def test_another_mass_scales_the_stated_inertia(tmp_path: Path, density: float | None) -> None:
+def test_another_mass_scales_the_stated_inertia(tmp_path, density):
     path = written(tmp_path, urdf(box() + inertial(1.0, 4e-4, 5e-4, 6e-4)))
     mass = None if density else 0.3
     obj = sg.load_object(path, mass=mass, density=density)
@@ -106,9 +97,7 @@ def test_another_mass_scales_the_stated_inertia(tmp_path: Path, density: float |
         ((1.0, 1e-4, 1e-4, 5e-4), r"principal moments of inertia .* are those of no body"),
     ],
 )
-def test_an_inertia_that_no_such_body_has_is_replaced(
-    tmp_path: Path, stated: tuple[float, float, float, float], message: str
-) -> None:
+def test_an_inertia_that_no_such_body_has_is_replaced(tmp_path, stated, message):
     path = written(tmp_path, urdf(box() + inertial(*stated)))
     with pytest.warns(SoftgraspWarning, match=message):
         obj = sg.load_object(path)
@@ -117,14 +106,14 @@ def test_an_inertia_that_no_such_body_has_is_replaced(
     np.testing.assert_allclose(np.diag(unit) / volume, across)
 
 
-def test_a_centre_of_mass_outside_is_replaced(tmp_path: Path) -> None:
+def test_a_centre_of_mass_outside_is_replaced(tmp_path):
     path = written(tmp_path, urdf(box() + inertial(0.1, 1e-5, 1e-5, 1e-5, x=0.03)))
     with pytest.warns(SoftgraspWarning, match="centre of mass is 10 mm outside the object"):
         obj = sg.load_object(path)
     np.testing.assert_allclose(compound_center(compound(obj)), 0.0, atol=1e-15)
 
 
-def test_movable_joints_are_refused_or_locked(tmp_path: Path, golden: Golden) -> None:
+def test_movable_joints_are_refused_or_locked(tmp_path, golden):
     path = written(tmp_path, urdf(box() + inertial(1, 4e-4, 5e-4, 6e-4), box(),
                                   joints=joint("prismatic")))  # fmt: skip
     golden.refused(lambda: sg.load_object(path), "1: robot 'thing'")
@@ -133,14 +122,14 @@ def test_movable_joints_are_refused_or_locked(tmp_path: Path, golden: Golden) ->
     assert compound(obj).parts[1].pose.position == pytest.approx((0.12, 0, 0))
 
 
-def test_a_mass_comes_from_the_file_or_the_caller(tmp_path: Path, golden: Golden) -> None:
+def test_a_mass_comes_from_the_file_or_the_caller(tmp_path, golden):
     empty = "<inertial><origin xyz='0 0 0'/></inertial>"  # of DexGraspNet's files
     path = written(tmp_path, urdf(box() + empty))
     golden.refused(lambda: sg.load_object(path), "expected a mass, found none in the file: give")
     assert sg.load_object(path, mass=0.2).mass == 0.2
 
 
-def test_what_pybullet_writes_is_read(tmp_path: Path) -> None:
+def test_what_pybullet_writes_is_read(tmp_path):
     """XML 0.0, stray text, friction, an absent visual mesh, convex groups, no useful name."""
     groups = trimesh.Scene()
     for index, x in enumerate((0.0, 0.031)):
@@ -166,7 +155,6 @@ def test_what_pybullet_writes_is_read(tmp_path: Path) -> None:
     with pytest.warns(SoftgraspWarning, match=r"left out: <visual> 'textured.obj' .*no such file"):
         obj = sg.load_object(folder)
     assert (obj.name, obj.mass) == ("YcbBanana", 0.066)
-    assert obj.material is not None
     assert obj.material.static_friction == 0.8
     (part,) = compound(obj).parts
     assert isinstance(part.shape, Mesh)
@@ -198,7 +186,7 @@ def nut(directory: Path, joint: str = "<freejoint/>", inside: str = "") -> Path:
     return written(directory, NUT.format(joint=joint, inside=inside), "nut.xml")
 
 
-def test_an_mjcf_object_has_the_mass_and_inertia_of_mujoco(tmp_path: Path) -> None:
+def test_an_mjcf_object_has_the_mass_and_inertia_of_mujoco(tmp_path):
     path = nut(tmp_path)
     obj = sg.load_object(path)
     text = path.read_text("utf-8").replace(
@@ -212,25 +200,24 @@ def test_an_mjcf_object_has_the_mass_and_inertia_of_mujoco(tmp_path: Path) -> No
     moments = np.linalg.eigvalsh(unit * obj.mass / volume)
     np.testing.assert_allclose(moments, np.sort(body.inertia), rtol=1e-9)
     assert (len(compound(obj).parts), len(compound(obj).visuals)) == (2, 1)
-    assert obj.material is not None
     assert obj.material.static_friction == 0.95
 
 
-def test_several_free_bodies_are_no_object(tmp_path: Path) -> None:
+def test_several_free_bodies_are_no_object(tmp_path):
     second = "</body><body name='other'><freejoint/><geom size='.01'/>"
     with pytest.raises(DescriptionError, match=r"expected one object, found 2 bodies that move .*"
                        r"freely: 'object', 'other'"):  # fmt: skip
         sg.load_object(nut(tmp_path, inside=second))
 
 
-def test_an_articulated_mjcf_object_is_refused_or_locked(tmp_path: Path, golden: Golden) -> None:
+def test_an_articulated_mjcf_object_is_refused_or_locked(tmp_path, golden):
     lid = "<body name='lid' pos='0 0 .03'><joint name='hinge'/><geom size='.01'/></body>"
     path = nut(tmp_path, inside=lid)
     golden.refused(lambda: sg.load_object(path), "found the movable joint 'hinge'; --lock-joints")
     assert len(compound(sg.load_object(path, lock_joints=True)).parts) == 3
 
 
-def test_a_mesh_of_mjcf_stays_where_its_file_has_it(tmp_path: Path) -> None:
+def test_a_mesh_of_mjcf_stays_where_its_file_has_it(tmp_path):
     mesh = trimesh.creation.cone(0.02, 0.05, sections=16)
     mesh.apply_translation((0.3, 0.2, 0.1))
     mesh.export(tmp_path / "cone.stl")
@@ -252,7 +239,7 @@ def test_a_mesh_of_mjcf_stays_where_its_file_has_it(tmp_path: Path) -> None:
     np.testing.assert_allclose(extent(obj.shape), scene_size, atol=2e-5)
 
 
-def test_binary_meshes_of_mujoco_are_read(tmp_path: Path) -> None:
+def test_binary_meshes_of_mujoco_are_read(tmp_path):
     cube = trimesh.creation.box((0.01, 0.02, 0.03))
     counts = struct.pack("<4i", 8, 0, 0, 12)
     content = counts + cube.vertices.astype("<f4").tobytes() + cube.faces.astype("<i4").tobytes()
@@ -278,7 +265,7 @@ def mesh_at(path: Path) -> Path:
     ["google_16k/textured.obj", "google_16k/nontextured.ply", "tsdf/textured.obj",
      "object/textured.obj", "poisson/nontextured.stl", "textured.obj"],
 )  # fmt: skip
-def test_every_layout_of_the_ycb_set_is_read(tmp_path: Path, layout: str) -> None:
+def test_every_layout_of_the_ycb_set_is_read(tmp_path, layout):
     mesh = mesh_at(tmp_path / "025_mug" / layout)
     (tmp_path / "025_mug" / "clouds").mkdir()
     (tmp_path / "025_mug" / "clouds" / "merged_cloud.ply").write_text("ply")
@@ -289,7 +276,7 @@ def test_every_layout_of_the_ycb_set_is_read(tmp_path: Path, layout: str) -> Non
     assert sg.load_object(mesh, density=1000.0).mass is None
 
 
-def test_a_directory_without_an_object_lists_what_it_has(tmp_path: Path) -> None:
+def test_a_directory_without_an_object_lists_what_it_has(tmp_path):
     (tmp_path / "clouds").mkdir()
     (tmp_path / "clouds" / "merged_cloud.ply").write_text("ply")
     expected = r"found point clouds such as clouds.merged_cloud.ply, which have no surface"
@@ -303,7 +290,7 @@ def test_a_directory_without_an_object_lists_what_it_has(tmp_path: Path) -> None
         sg.load_object(tmp_path)
 
 
-def test_several_meshes_are_no_choice(tmp_path: Path) -> None:
+def test_several_meshes_are_no_choice(tmp_path):
     for name in ("a.obj", "b.stl"):
         mesh_at(tmp_path / name)
     with pytest.raises(
@@ -315,7 +302,7 @@ def test_several_meshes_are_no_choice(tmp_path: Path) -> None:
 # Scale and simulation
 
 
-def test_a_scaled_compound_scales_its_volume_and_inertia(tmp_path: Path) -> None:
+def test_a_scaled_compound_scales_its_volume_and_inertia(tmp_path):
     path = written(tmp_path, urdf(box() + inertial(1.0, 4e-4, 5e-4, 6e-4, x=0.01), box(0.05),
                                   joints=joint(x=0.05)))  # fmt: skip
     shape = compound(sg.load_object(path))
@@ -327,7 +314,7 @@ def test_a_scaled_compound_scales_its_volume_and_inertia(tmp_path: Path) -> None
     np.testing.assert_allclose(half.inertia, whole.inertia / 32)
 
 
-def test_convex_parts_have_the_extent_of_the_compound(tmp_path: Path) -> None:
+def test_convex_parts_have_the_extent_of_the_compound(tmp_path):
     path = written(tmp_path, urdf(box() + inertial(1.0, 4e-4, 5e-4, 6e-4, x=0.01), box(0.05),
                                   joints=joint(x=0.05)))  # fmt: skip
     shape = compound(sg.load_object(path)).replace(scale=2.0)
@@ -336,7 +323,7 @@ def test_convex_parts_have_the_extent_of_the_compound(tmp_path: Path) -> None:
         np.testing.assert_allclose(ends, expected)
 
 
-def test_a_compound_of_one_box_falls_like_the_box(tmp_path: Path) -> None:
+def test_a_compound_of_one_box_falls_like_the_box(tmp_path):
     """A part that is drawn and one that is not, in a grasp, against the cuboid itself."""
     size = (0.05, 0.05, 0.05)
     moment = 0.1 * 2 * 0.05**2 / 12
@@ -354,7 +341,7 @@ def test_a_compound_of_one_box_falls_like_the_box(tmp_path: Path) -> None:
     np.testing.assert_allclose(one, other, atol=1e-9)
 
 
-def test_directories_of_a_sweep_axis_are_objects_or_meshes(tmp_path: Path) -> None:
+def test_directories_of_a_sweep_axis_are_objects_or_meshes(tmp_path):
     for name in ("ycb/025_mug/google_16k/textured.obj", "ycb/016_pear/tsdf/textured.obj",
                  "meshes/a.stl", "meshes/b.stl", "YcbBanana/visual.obj"):  # fmt: skip
         mesh_at(tmp_path / name)
@@ -368,7 +355,7 @@ def test_directories_of_a_sweep_axis_are_objects_or_meshes(tmp_path: Path) -> No
     ]  # fmt: skip
 
 
-def test_a_hand_without_grasps_takes_a_compound_where_it_takes_the_box(tmp_path: Path) -> None:
+def test_a_hand_without_grasps_takes_a_compound_where_it_takes_the_box(tmp_path):
     size = (0.05, 0.05, 0.05)
     moment = 0.1 * 2 * 0.05**2 / 12
     path = written(tmp_path, urdf(box(size=size) + inertial(0.1, moment, moment, moment)))

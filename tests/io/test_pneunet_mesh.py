@@ -1,7 +1,5 @@
 """Pneumatic fingers of many shapes are read from meshes in any position."""
 
-from __future__ import annotations
-
 import warnings
 from pathlib import Path
 from typing import NamedTuple
@@ -56,13 +54,13 @@ def is_right(sliced: SlicedFinger, case: FingerCase) -> bool:
 
 
 @pytest.mark.parametrize("seed", range(FEW))
-def test_a_finger_is_read_wherever_it_lies(seed: int, tmp_path: Path) -> None:
+def test_a_finger_is_read_wherever_it_lies(seed, tmp_path):
     case = random_finger(seed)
     assert read_as_advised(case, case.export(tmp_path, "finger")).right
 
 
 @pytest.mark.parametrize(("seed", "doubted"), STUBBY.items())
-def test_short_fingers_are_read_or_doubted(seed: int, doubted: bool, tmp_path: Path) -> None:
+def test_short_fingers_are_read_or_doubted(seed, doubted, tmp_path):
     """A finger hardly longer than wide is read by its flat side, or a warning names --axis."""
     case = random_finger(seed)
     path = case.export(tmp_path, "finger")
@@ -73,7 +71,7 @@ def test_short_fingers_are_read_or_doubted(seed: int, doubted: bool, tmp_path: P
 
 
 @pytest.mark.slow
-def test_many_fingers_are_read_and_none_is_wrong_in_silence(tmp_path: Path) -> None:
+def test_many_fingers_are_read_and_none_is_wrong_in_silence(tmp_path):
     cases = [random_finger(seed) for seed in range(200)]
     results = [read_as_advised(case, case.export(tmp_path, "finger")) for case in cases]
     assert all(result.right for result in results)

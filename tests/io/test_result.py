@@ -1,7 +1,5 @@
 """Results on disk: round trips, damage, and files that appear whole or not at all."""
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import dataclass
@@ -16,7 +14,6 @@ from softgrasp.io.files import atomic_path
 from softgrasp.io.input_limits import read_arrays
 from softgrasp.io.result import from_arrays, to_arrays, write_arrays
 from softgrasp.mechanics.transforms import Array
-from tests.conftest import Golden
 from tests.support.scenes import pinch
 
 
@@ -25,7 +22,7 @@ def result() -> sg.GraspResult:
     return sg.simulate(pinch(success=sg.SuccessCriterion(hold_time=0.05, ramp_time=0.05)))
 
 
-def test_a_result_comes_back_equal(result: sg.GraspResult, tmp_path: Path) -> None:
+def test_a_result_comes_back_equal(result, tmp_path):
     result.save(tmp_path)
     again = sg.load_result(tmp_path)
     for name in (
@@ -38,7 +35,7 @@ def test_a_result_comes_back_equal(result: sg.GraspResult, tmp_path: Path) -> No
         assert np.array_equal(array, again.trajectory()[name]), name
 
 
-def test_the_document_has_the_names_of_the_contract(result: sg.GraspResult, tmp_path: Path) -> None:
+def test_the_document_has_the_names_of_the_contract(result, tmp_path):
     result.save(tmp_path)
     document = json.loads((tmp_path / "result.json").read_text())
     assert {
@@ -62,7 +59,7 @@ def test_the_document_has_the_names_of_the_contract(result: sg.GraspResult, tmp_
     )
 
 
-def test_the_same_result_gives_the_same_bytes(result: sg.GraspResult, tmp_path: Path) -> None:
+def test_the_same_result_gives_the_same_bytes(result, tmp_path):
     for directory in ("a", "b"):
         result.save(tmp_path / directory)
     for name in ("result.json", "trajectory.npz"):
@@ -75,9 +72,7 @@ def refusal(directory: Path) -> str:
     return str(refused.value).replace(str(directory), "R")
 
 
-def test_damaged_results_are_refused_with_the_reason(
-    result: sg.GraspResult, tmp_path: Path, golden: Golden
-) -> None:
+def test_damaged_results_are_refused_with_the_reason(result, tmp_path, golden):
     absent = "R/result.json: expected a result, found: no such file; "
     assert refusal(tmp_path) == f"{absent}softgrasp grasp writes one"
     result.save(tmp_path / "in" / "b")
@@ -114,9 +109,7 @@ def test_damaged_results_are_refused_with_the_reason(
     path.write_text(text)
 
 
-def test_a_trajectory_that_is_cut_off_or_damaged_is_reported(
-    result: sg.GraspResult, tmp_path: Path
-) -> None:
+def test_a_trajectory_that_is_cut_off_or_damaged_is_reported(result, tmp_path):
     result.save(tmp_path)
     path = tmp_path / "trajectory.npz"
     whole = path.read_bytes()
@@ -132,7 +125,7 @@ def test_a_trajectory_that_is_cut_off_or_damaged_is_reported(
         )
 
 
-def test_a_file_appears_whole_or_not_at_all(tmp_path: Path) -> None:
+def test_a_file_appears_whole_or_not_at_all(tmp_path):
     target = tmp_path / "deep" / "file.txt"
 
     def break_off() -> None:
@@ -148,7 +141,7 @@ def test_a_file_appears_whole_or_not_at_all(tmp_path: Path) -> None:
     assert [path.name for path in target.parent.iterdir()] == ["file.txt"]
 
 
-def test_a_path_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
+def test_a_path_that_cannot_be_written_is_reported(tmp_path):
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(sg.ResultError) as refused, atomic_path(tmp_path / "file" / "x.txt"):
         pass
@@ -184,7 +177,7 @@ TABLE = Table(
 )  # fmt: skip
 
 
-def test_dataclasses_come_back_from_arrays_with_all_digits(tmp_path: Path) -> None:
+def test_dataclasses_come_back_from_arrays_with_all_digits(tmp_path):
     files = [write_arrays(tmp_path / name, to_arrays(TABLE)) for name in ("a.npz", "b.npz")]
     assert files[0].read_bytes() == files[1].read_bytes()
     again = from_arrays(Table, read_arrays(files[0]))
@@ -196,11 +189,10 @@ def test_dataclasses_come_back_from_arrays_with_all_digits(tmp_path: Path) -> No
         np.testing.assert_array_equal(row.values, known.values)
         assert row.values.shape == known.values.shape
     best = from_arrays(Table, to_arrays(Table(**vars(TABLE) | {"best": TABLE.rows[1]}))).best
-    assert best is not None
     assert best.ends == (-math.inf, 1e-300)
 
 
-def test_a_missing_array_is_named() -> None:
+def test_a_missing_array_is_named():
     arrays = to_arrays(TABLE)
     del arrays["rows/1/values"]
     with pytest.raises(ValueError, match="expected an array 'rows/1/values', found none"):

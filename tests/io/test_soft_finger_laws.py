@@ -1,7 +1,5 @@
 """Laws of reading a finger from its mesh: rigid motion, mirror images, and scale."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -50,9 +48,7 @@ def plain(
     return request.param, read(tmp_path_factory.mktemp("plain"), request.param, np.eye(4))
 
 
-def test_a_rigid_motion_moves_the_frame_only(
-    plain: tuple[int, SlicedFinger], tmp_path: Path
-) -> None:
+def test_a_rigid_motion_moves_the_frame_only(plain, tmp_path):
     seed, one = plain
     pose = random_pose(np.random.default_rng(seed))
     other = read(tmp_path, seed, pose)
@@ -60,9 +56,7 @@ def test_a_rigid_motion_moves_the_frame_only(
     np.testing.assert_allclose(other.transform, pose @ one.transform, atol=2e-3)
 
 
-def test_a_mirror_image_has_the_mirrored_frame(
-    plain: tuple[int, SlicedFinger], tmp_path: Path
-) -> None:
+def test_a_mirror_image_has_the_mirrored_frame(plain, tmp_path):
     """Fingers are symmetric to their bending plane, so only the direction across is reversed."""
     (seed, one), mirror = plain, np.eye(4)
     normal = np.random.default_rng(seed).normal(size=3)
@@ -75,13 +69,13 @@ def test_a_mirror_image_has_the_mirrored_frame(
 
 
 @pytest.mark.parametrize("scale", [0.5, 3.0])
-def test_lengths_scale(scale: float, plain: tuple[int, SlicedFinger], tmp_path: Path) -> None:
+def test_lengths_scale(scale, plain, tmp_path):
     seed, one = plain
     other = read(tmp_path, seed, np.diag([scale, scale, scale, 1.0]))
     assert_equal(other, one, scale)
 
 
-def test_a_finger_is_cut_again_while_its_mesh_is_the_same(tmp_path: Path) -> None:
+def test_a_finger_is_cut_again_while_its_mesh_is_the_same(tmp_path):
     case = random_finger(1)
     path = case.export(tmp_path, "finger")
     finger = finger_from_mesh(
@@ -90,7 +84,6 @@ def test_a_finger_is_cut_again_while_its_mesh_is_the_same(tmp_path: Path) -> Non
     )  # fmt: skip
     assert finger.mesh is not None
     again = slice_again(finger.mesh)
-    assert again is not None
     np.testing.assert_allclose(again.joints, [joint.position for joint in finger.joints])
     trimesh.creation.box().export(path)
     assert slice_again(finger.mesh) is None

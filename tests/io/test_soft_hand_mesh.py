@@ -1,7 +1,5 @@
 """Hands of soft fingers from the mesh of one finger: gains of chambers, mounting, refusals."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -9,8 +7,7 @@ import pytest
 
 from softgrasp.continuum.statics import PlanarChain
 from softgrasp.errors import DescriptionError, SoftgraspWarning
-from softgrasp.io.soft_finger.finger import finger_from_mesh, slice_finger
-from softgrasp.io.soft_finger.hand import soft_hand_from_mesh
+from softgrasp.io.soft_finger.finger import finger_from_mesh, slice_finger, soft_hand_from_mesh
 from softgrasp.mechanics.transforms import transform
 from softgrasp.sim.soft_statics import blocked_force
 from tests.support.bellows_mesh import bellows_mesh
@@ -28,7 +25,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @QUIET
-def test_pressure_bends_as_the_beam_with_its_chambers(path: Path) -> None:
+def test_pressure_bends_as_the_beam_with_its_chambers(path):
     """The whole bending angle is p ∫ A·e/EI ds, whatever the cells."""
     young = 0.7e6
     finger = finger_from_mesh(path, youngs_modulus=young, density=1e3, pressure_gain="chambers")
@@ -43,7 +40,7 @@ def test_pressure_bends_as_the_beam_with_its_chambers(path: Path) -> None:
 
 
 @QUIET
-def test_a_chamber_has_its_area_and_lever(path: Path) -> None:
+def test_a_chamber_has_its_area_and_lever(path):
     """At a valley the section is a box with a box in it."""
     sliced = slice_finger(path)
     middle = np.abs(sliced.positions - sliced.joints[3, 0]).argmin()
@@ -56,7 +53,7 @@ def test_a_chamber_has_its_area_and_lever(path: Path) -> None:
 
 @QUIET
 @pytest.mark.parametrize("fingers", [2, 5])
-def test_fingers_leave_the_opening_and_bend_to_the_middle(fingers: int, path: Path) -> None:
+def test_fingers_leave_the_opening_and_bend_to_the_middle(fingers, path):
     hand = soft_hand_from_mesh(path, fingers=fingers, opening=0.05, pressure=PRESSURE)
     assert len(hand.soft_fingers) == fingers
     for digit in hand.soft_fingers:
@@ -70,7 +67,7 @@ def test_fingers_leave_the_opening_and_bend_to_the_middle(fingers: int, path: Pa
 
 
 @QUIET
-def test_without_a_pressure_the_limit_bends_a_free_finger_by_180_degrees(path: Path) -> None:
+def test_without_a_pressure_the_limit_bends_a_free_finger_by_180_degrees(path):
     hand = soft_hand_from_mesh(path, fingers=2, opening=0.05)
     digit = hand.soft_fingers[0]
     limit = digit.limits[1]
@@ -83,7 +80,7 @@ def test_without_a_pressure_the_limit_bends_a_free_finger_by_180_degrees(path: P
 
 
 @QUIET
-def test_the_blocked_tip_balances_the_moments(path: Path) -> None:
+def test_the_blocked_tip_balances_the_moments(path):
     """Without bending the force is that which holds the tip of the unloaded chain: linear in p."""
     hand = soft_hand_from_mesh(path, fingers=2, opening=0.05, pressure=PRESSURE)
     finger = hand.soft_fingers[0].finger
@@ -98,7 +95,7 @@ def test_the_blocked_tip_balances_the_moments(path: Path) -> None:
 
 
 @QUIET
-def test_what_is_refused(path: Path, tmp_path: Path) -> None:
+def test_what_is_refused(path, tmp_path):
     solid = tmp_path / "solid.stl"
     bellows_mesh(7, taper=0.3).surface.export(solid)
     for file, changes, sentence in (
@@ -118,7 +115,7 @@ def test_what_is_refused(path: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*both ends look alike")
-def test_millimetres_are_recognised(tmp_path: Path) -> None:
+def test_millimetres_are_recognised(tmp_path):
     file = tmp_path / "finger.stl"
     mesh = hollow_finger()
     mesh.apply_scale(1e3)

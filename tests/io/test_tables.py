@@ -1,7 +1,5 @@
 """CSV tables: read with column specifications, and written beside the figures."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 
@@ -10,13 +8,12 @@ import pytest
 
 from softgrasp.errors import DescriptionError
 from softgrasp.io.tables import Column, cell_text, read_table, write_columns
-from tests.conftest import Golden
 
 MASS = Column("mass", {"g": 1e-3, "kg": 1.0})
 ANGLES = Column("q", {"deg": np.pi / 180.0, "rad": 1.0}, numbered=True)
 
 
-def test_columns_are_read_in_any_order_and_converted_to_si(tmp_path: Path) -> None:
+def test_columns_are_read_in_any_order_and_converted_to_si(tmp_path):
     text = "# comment\nq2_rad, mass_g,q1_deg\n\n0.5,20,90\n1,40,180\n"
     (tmp_path / "t.csv").write_text(text, encoding="utf-8")
     table = read_table(tmp_path / "t.csv", [MASS, ANGLES], rising="mass")
@@ -41,21 +38,19 @@ def test_columns_are_read_in_any_order_and_converted_to_si(tmp_path: Path) -> No
         ("mass_g,q1_deg\n2,0\n1,0", "t.csv:3: mass_g"),
     ],
 )
-def test_a_wrong_table_is_refused(
-    text: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, golden: Golden
-) -> None:
+def test_a_wrong_table_is_refused(text, message, tmp_path, monkeypatch, golden):
     monkeypatch.chdir(tmp_path)
     Path("t.csv").write_text(text, encoding="utf-8")
     golden.refused(lambda: read_table(Path("t.csv"), [MASS, ANGLES], rising="mass"), message)
 
 
-def test_numbers_that_are_not_finite_stay_empty(tmp_path: Path) -> None:
+def test_numbers_that_are_not_finite_stay_empty(tmp_path):
     write_columns(tmp_path / "a.csv", {"x": np.array([1.0, np.nan, -0.0])})
     assert (tmp_path / "a.csv").read_text("utf-8") == 'x\n1\n""\n0\n'
 
 
 @pytest.mark.parametrize("begin", ["=", "+", "-", "@", "\t="])
-def test_what_a_spreadsheet_evaluates_is_written_as_text(begin: str, tmp_path: Path) -> None:
+def test_what_a_spreadsheet_evaluates_is_written_as_text(begin, tmp_path):
     text = f"{begin}HYPERLINK(A1)"
     assert cell_text(text) == f"'{text}"
     write_columns(tmp_path / "t.csv", {text: [text, -1.5]})
@@ -63,14 +58,14 @@ def test_what_a_spreadsheet_evaluates_is_written_as_text(begin: str, tmp_path: P
         assert list(csv.reader(file)) == [[f"'{text}"], [f"'{text}"], ["-1.5"]]
 
 
-def test_a_text_stays_in_its_line(tmp_path: Path) -> None:
+def test_a_text_stays_in_its_line(tmp_path):
     write_columns(tmp_path / "t.csv", {"a": ["x\r=1", "y\n=1"]})
     with (tmp_path / "t.csv").open(encoding="utf-8", newline="") as file:
         assert list(csv.reader(file)) == [["a"], ["x =1"], ["y\n=1"]]
 
 
 @pytest.mark.parametrize("text", ["-1.5", "+2", "-1e-3", "-inf", "a=b", "", "'=a", "−1"])
-def test_numbers_and_other_texts_stay(text: str) -> None:
+def test_numbers_and_other_texts_stay(text):
     assert cell_text(text) == text
 
 
@@ -82,7 +77,7 @@ def test_numbers_and_other_texts_stay(text: str) -> None:
         "mass_g;q1_deg\n20;1.5\n40;-3\n",
     ],
 )
-def test_semicolons_decimal_commas_and_units_in_any_case(tmp_path: Path, text: str) -> None:
+def test_semicolons_decimal_commas_and_units_in_any_case(tmp_path, text):
     path = tmp_path / "table.csv"
     path.write_text(text, encoding="utf-8")
     columns = [Column("mass", {"g": 1e-3}), Column("q", {"deg": 1.0}, numbered=True)]
@@ -91,7 +86,7 @@ def test_semicolons_decimal_commas_and_units_in_any_case(tmp_path: Path, text: s
     assert table["q"] == pytest.approx(np.array([[1.5], [-3.0]]))
 
 
-def test_a_number_with_a_thousands_separator_is_refused(tmp_path: Path) -> None:
+def test_a_number_with_a_thousands_separator_is_refused(tmp_path):
     path = tmp_path / "table.csv"
     path.write_text("mass_g\n1,234.5\n", encoding="utf-8")
     with pytest.raises(DescriptionError) as caught:

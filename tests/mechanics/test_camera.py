@@ -9,14 +9,7 @@ from hypothesis import strategies as st
 
 from softgrasp.description.sensor import PinholeCamera
 from softgrasp.errors import DescriptionError
-from softgrasp.mechanics.camera import (
-    deproject,
-    distort,
-    fold_radius,
-    project,
-    rays,
-    undistort,
-)
+from softgrasp.mechanics.camera import deproject, distort, fold_radius, project, rays, undistort
 from tests.conftest import Golden
 
 LENS = {"k1": 0.09, "k2": -0.12, "p1": 8e-4, "p2": -5e-4, "k3": 0.05}
@@ -27,8 +20,7 @@ BARREL = CAMERA.replace(k1=-0.3, k2=0.0, k3=0.0)
 def grid(camera: PinholeCamera = CAMERA) -> np.ndarray:
     """Pixels over the whole picture, its corners included."""
     columns = np.linspace(0.0, camera.width, 41)
-    rows = np.linspace(0.0, camera.height, 31)
-    return np.stack(np.meshgrid(columns, rows), axis=-1)
+    return np.stack(np.meshgrid(columns, np.linspace(0.0, camera.height, 31)), axis=-1)
 
 
 def matrices(camera: PinholeCamera) -> tuple[np.ndarray, np.ndarray]:
@@ -38,8 +30,7 @@ def matrices(camera: PinholeCamera) -> tuple[np.ndarray, np.ndarray]:
 
 def test_project_agrees_with_opencv() -> None:
     cv2 = pytest.importorskip("cv2", reason="OpenCV is an extra")
-    rng = np.random.default_rng(0)
-    points = rng.uniform([-0.5, -0.3, 0.2], [0.5, 0.3, 1.0], (200, 3))
+    points = np.random.default_rng(0).uniform([-0.5, -0.3, 0.2], [0.5, 0.3, 1.0], (200, 3))
     points[:, :2] *= points[:, 2:]
     seen, _ = cv2.projectPoints(points, np.zeros(3), np.zeros(3), *matrices(CAMERA))
     np.testing.assert_allclose(project(CAMERA, points), seen[:, 0], atol=1e-9)
@@ -62,8 +53,7 @@ def test_undistort_inverts_project(camera: PinholeCamera) -> None:
     points = deproject(camera, pixels, depth)
     assert np.abs(project(camera, points) - pixels).max() < 1e-9
     np.testing.assert_array_equal(points[..., 2], depth)
-    again = deproject(camera, project(camera, points), depth)
-    assert np.abs(again - points).max() < 1e-12
+    assert np.abs(deproject(camera, project(camera, points), depth) - points).max() < 1e-12
 
 
 @settings(max_examples=50, deadline=None)

@@ -17,7 +17,7 @@ from softgrasp.mechanics.contact_stiffness import (
     implicit_inertia,
     torsional_coefficient,
 )
-from softgrasp.mechanics.taxels import distribute, taxel_grid
+from softgrasp.mechanics.geometry import distribute, taxel_grid
 
 
 @given(st.floats(1e2, 1e7), st.floats(1, 1e4), st.floats(1e-3, 1e4), st.floats(0.05, 0.95))
@@ -128,9 +128,7 @@ def test_a_force_at_a_taxel_centre_belongs_to_that_taxel() -> None:
 
 
 def test_columns_are_continuous_across_the_seam() -> None:
-    grid = taxel_grid(BOX, 1, 8)
-    back = np.array([[0.02, -0.008, 0.0]])
-    felt = distribute(grid, back, np.array([1.0]))
+    felt = distribute(taxel_grid(BOX, 1, 8), np.array([[0.02, -0.008, 0.0]]), np.array([1.0]))
     np.testing.assert_allclose(felt[0], [0.5, 0, 0, 0, 0, 0, 0, 0.5], atol=1e-12)
 
 

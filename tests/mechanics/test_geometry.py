@@ -21,27 +21,28 @@ def test_ball_points_lie_on_the_ball() -> None:
     assert np.linalg.norm(ball_points(0.3), axis=1) == pytest.approx(0.3)
 
 
-def test_the_normal_of_a_flat_set_is_square_to_it() -> None:
-    assert plane_normal(SQUARE) == pytest.approx((0, 0, 1))
-    assert plane_normal(SQUARE[:, [2, 0, 1]]) == pytest.approx((1, 0, 0))
-
-
-def test_the_normal_of_a_line_is_square_to_it_and_upright() -> None:
-    assert plane_normal([[0, 0, 0], [1, 0, 0]]) == pytest.approx((0, 0, 1))
-    assert plane_normal([[0, 0, 0], [0, 0, 1]]) == pytest.approx((1, 0, 0))
+@pytest.mark.parametrize(
+    ("points", "normal"),
+    [
+        (SQUARE, (0, 0, 1)),
+        (SQUARE[:, [2, 0, 1]], (1, 0, 0)),
+        ([[0, 0, 0], [1, 0, 0]], (0, 0, 1)),  # of a line, upright
+        ([[0, 0, 0], [0, 0, 1]], (1, 0, 0)),
+    ],
+)
+def test_the_normal_of_a_flat_set_is_square_to_it(points: object, normal: object) -> None:
+    assert plane_normal(points) == pytest.approx(normal)
 
 
 def test_a_swollen_square_is_a_slab_of_twice_the_radius() -> None:
     points = swollen_points(SQUARE, 0.1)
     assert np.ptp(points, axis=0) == pytest.approx((2.2, 2.2, 0.2), abs=2e-3)
-    hull = ConvexHull(points)
-    assert 4 * 0.2 < hull.volume < 2.2 * 2.2 * 0.2
+    assert 4 * 0.2 < ConvexHull(points).volume < 2.2 * 2.2 * 0.2
 
 
 def test_two_points_swell_to_a_capsule() -> None:
     hull = ConvexHull(swollen_points([[0, 0, 0], [1, 0, 0]], 0.1))
-    capsule = np.pi * 0.1**2 + 4 / 3 * np.pi * 0.1**3
-    assert hull.volume == pytest.approx(capsule, rel=0.15)
+    assert hull.volume == pytest.approx(np.pi * 0.1**2 + 4 / 3 * np.pi * 0.1**3, rel=0.15)
 
 
 # Superellipsoids against the solids they contain, against integrals, and as meshes.
@@ -61,13 +62,6 @@ def test_an_ellipsoid_and_an_octahedron_are_exact() -> None:
     assert geometry.volume(RADII, (2.0, 2.0)) == pytest.approx(4 / 3 * a * b * c)
     expected = [8 / 60 * a * b * c * s for s in (b * b + c * c, a * a + c * c, a * a + b * b)]
     np.testing.assert_allclose(geometry.moments(RADII, (2.0, 2.0)), expected)
-
-
-def test_small_exponents_approach_a_box_and_a_cylinder() -> None:
-    a, b, c = RADII
-    assert geometry.volume(RADII, (1e-3, 1e-3)) == pytest.approx(8 * a * b * c, rel=1e-4)
-    tube = math.pi * a * b * 2 * c
-    assert geometry.volume(RADII, (1e-3, 1.0)) == pytest.approx(tube, rel=1e-4)
 
 
 @pytest.mark.parametrize("form", [(0.5, 0.5), (1.0, 0.3), (0.3, 1.6), (1.7, 0.8)])
@@ -96,14 +90,3 @@ def test_triangles_close_outward_around_the_volume(
     assert mesh.volume == pytest.approx(geometry.volume(radii, exponents), rel=1e-9)
     assert (np.abs(vertices) <= 1.06 * np.array(radii)).all()
     np.testing.assert_allclose(mesh.center_mass, 0.0, atol=1e-6)
-
-
-def test_more_triangles_reduce_the_error() -> None:
-    form = (0.6, 1.3)
-    exact = np.array(geometry.moments(RADII, form))
-    errors = []
-    for meridians in (16, 32, 64):
-        mesh = trimesh.Trimesh(*geometry.triangles(RADII, form, meridians), process=False)
-        errors.append(float(np.abs(np.diag(mesh.moment_inertia) / exact - 1.0).max()))
-    assert errors[0] > 2 * errors[1] > 4 * errors[2]
-    assert errors[1] < 5e-3

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -34,7 +35,7 @@ from tests.support.kinematics import fingertip, fingertips, soft_synergy_complia
 ANGLE = st.floats(-math.pi, math.pi)
 LENGTH = st.floats(-0.1, 0.1).filter(lambda value: value == 0 or abs(value) > 1e-6)
 FEW = settings(max_examples=30, deadline=None)
-MIRROR = np.diag([1.0, 1.0, -1.0])
+Chain = tuple[sg.description.Finger, list[float]]
 
 
 def standard(rows: list[dict[str, float]], base: sg.Pose | None = None) -> sg.description.Finger:
@@ -59,7 +60,7 @@ def as_modified(finger: sg.description.Finger) -> sg.description.Finger:
 
 
 @st.composite
-def chains(draw: st.DrawFn) -> tuple[sg.description.Finger, list[float]]:
+def chains(draw: st.DrawFn) -> Chain:
     """A finger of one to five standard rows, and joint angles for it."""
     count = draw(st.integers(1, 5))
     rows = [
@@ -78,12 +79,7 @@ def chains(draw: st.DrawFn) -> tuple[sg.description.Finger, list[float]]:
 PUBLISHED = {
     "paradigmatic thumb": (
         [[0, -1, 0, -37], [1, 0, 0, 45], [0, 0, 1, 0]],
-        [
-            (0, -1.570796327, 0, 0),
-            (25, 0, 0, 0),
-            (15, 1.570796327, 0, 0),
-            (10, 0, 0, 0),
-        ],
+        [(0, -1.570796327, 0, 0), (25, 0, 0, 0), (15, 1.570796327, 0, 0), (10, 0, 0, 0)],
         (-37.0, 95.0, 0.0),
         (-42.9179, 93.9817, -7.4526),
     ),
@@ -127,28 +123,14 @@ def test_fingertips_are_the_published_ones(name: str) -> None:
 
 @FEW
 @given(chains())
-def test_both_conventions_describe_the_same_chain(
-    chain: tuple[sg.description.Finger, list[float]],
-) -> None:
+def test_both_conventions_describe_the_same_chain(chain: Chain) -> None:
     finger, joints = chain
     assert_allclose(fingertip(as_modified(finger), joints), fingertip(finger, joints), atol=1e-12)
 
 
-def test_a_planar_chain_is_the_sum_of_its_links_in_both_conventions() -> None:
-    lengths, joints = (0.05, 0.035, 0.028), (0.3, 0.5, 0.7)
-    finger = standard([{"a": length} for length in lengths])
-    rotated = np.cumsum(joints)
-    expected = [np.dot(lengths, np.cos(rotated)), np.dot(lengths, np.sin(rotated)), 0.0]
-    assert_allclose(fingertip(finger, joints), expected, atol=1e-15)
-    assert_allclose(fingertip(as_modified(finger), joints), expected, atol=1e-15)
-    assert as_modified(finger).link_ends == finger.link_ends
-
-
 @FEW
 @given(chains())
-def test_links_agree_with_forward_kinematics_at_zero(
-    chain: tuple[sg.description.Finger, list[float]],
-) -> None:
+def test_links_agree_with_forward_kinematics_at_zero(chain: Chain) -> None:
     finger, _ = chain
     for described in (finger, as_modified(finger)):
         frame = np.eye(4)
@@ -159,21 +141,8 @@ def test_links_agree_with_forward_kinematics_at_zero(
 
 
 @FEW
-@given(chains())
-def test_frames_are_rigid(chain: tuple[sg.description.Finger, list[float]]) -> None:
-    finger, joints = chain
-    frames = forward_kinematics(finger, joints)
-    assert frames.shape == (len(joints) + 1, 4, 4)
-    for frame in frames:
-        assert_allclose(frame[:3, :3] @ frame[:3, :3].T, np.eye(3), atol=1e-12)
-        assert np.linalg.det(frame[:3, :3]) == pytest.approx(1.0)
-
-
-@FEW
 @given(chains(), st.integers(0, 4), st.floats(-0.05, 0.05))
-def test_a_prismatic_joint_slides_along_its_axis(
-    chain: tuple[sg.description.Finger, list[float]], index: int, slide: float
-) -> None:
+def test_a_prismatic_joint_slides_along_its_axis(chain: Chain, index: int, slide: float) -> None:
     finger, joints = chain
     index %= len(joints)
     rows = list(finger.phalanges)
@@ -184,23 +153,6 @@ def test_a_prismatic_joint_slides_along_its_axis(
     axis = forward_kinematics(finger, joints)[index][:3, 2]
     joints[index] = slide
     assert_allclose(fingertip(finger, joints), before + slide * axis, atol=1e-12)
-
-
-@FEW
-@given(chains())
-def test_a_reflected_base_is_a_proper_one_with_alpha_and_d_negated(
-    chain: tuple[sg.description.Finger, list[float]],
-) -> None:
-    """What repairs the fingers of three_fingered: the same fingertip at every joint angle."""
-    finger, joints = chain
-    frame = forward_kinematics(finger, joints)[0].copy()
-    frame[:3, :3] = frame[:3, :3] @ MIRROR
-    for row, angle in zip(finger.phalanges, joints, strict=True):
-        frame = frame @ row_transform(row.a, row.alpha, row.d, row.theta + angle, "standard")
-    repaired = finger.replace(
-        phalanges=[row.replace(alpha=-row.alpha, d=-row.d) for row in finger.phalanges]
-    )
-    assert_allclose(fingertip(repaired, joints), frame[:3, 3], atol=1e-12)
 
 
 def test_a_row_is_the_product_of_its_four_steps() -> None:
@@ -230,6 +182,12 @@ def row(**fields: object) -> Phalanx:
     return Phalanx(**({"density": 1000.0, "limits": (-1.0, 1.5)} | fields))  # type: ignore[arg-type]
 
 
+def bare(name: str, *fingers: Finger, **fields: Any) -> Hand:
+    """A hand without a palm."""
+    palm = sg.description.Palm(kind="none")
+    return Hand(name=name, fingers=fingers, grasps=GRASPS, palm=palm, **fields)
+
+
 def tree(ratio: float = 0.7) -> Hand:
     """A finger that carries two fingers, the second of which follows the first."""
     stem = Finger(
@@ -237,30 +195,12 @@ def tree(ratio: float = 0.7) -> Hand:
     )
     pose = sg.Pose(position=(0.01, 0.0, 0.02), quaternion=(0.9, 0.1, 0.3, 0.2))
     twin = pose.replace(position=(-0.01, 0.0, 0.02))
-    one = Finger(
-        name="one",
-        on="stem_P2",
-        base=pose,
-        convention="placed",
-        phalanges=(row(),),
-        tip=(0.03, 0, 0),
-    )
-    two = Finger(
-        name="two",
-        on="stem_P2",
-        base=twin,
-        convention="placed",
-        phalanges=(row(driven=False), row(origin=UPRIGHT, joint="prismatic", limits=(0.0, 0.01))),
-        tip=(0.03, 0, 0),
-    )
+    common: dict[str, Any] = {"on": "stem_P2", "convention": "placed", "tip": (0.03, 0, 0)}
+    one = Finger(name="one", base=pose, phalanges=(row(),), **common)
+    slide = row(origin=UPRIGHT, joint="prismatic", limits=(0.0, 0.01))
+    two = Finger(name="two", base=twin, phalanges=(row(driven=False), slide), **common)
     follows = Coupling(joint="two_J1", leader="one_J1", ratio=ratio, offset=0.1)
-    return Hand(
-        name="tree",
-        fingers=(stem, one, two),
-        couplings=(follows,),
-        grasps=GRASPS,
-        palm=sg.description.Palm(kind="none"),
-    )
+    return bare("tree", stem, one, two, couplings=(follows,))
 
 
 angles = st.floats(-1.0, 1.0)
@@ -306,8 +246,7 @@ def test_actuators_are_stopped_by_all_bodies_that_they_move() -> None:
 
 
 def test_the_compiled_coupling_keeps_its_ratio_under_load() -> None:
-    hand = tree(ratio=-0.5)
-    model = build_hand_spec(hand).compile()
+    model = build_hand_spec(tree(ratio=-0.5)).compile()
     model.opt.gravity[:] = 0.0
     data = mujoco.MjData(model)
     mujoco.mj_resetDataKeyframe(model, data, 0)
@@ -329,22 +268,17 @@ def test_several_shapes_have_the_mass_of_one_solid() -> None:
     models = []
     for phalanx in (whole, cut):
         finger = Finger(name="F", convention="placed", phalanges=(phalanx,), tip=(0, 0, 0.06))
-        hand = Hand(
-            name="h", fingers=(finger,), grasps=GRASPS, palm=sg.description.Palm(kind="none")
-        )
-        models.append(build_hand_spec(hand).compile())
+        models.append(build_hand_spec(bare("h", finger)).compile())
     for field in ("body_mass", "body_ipos"):
         first, second = (getattr(model, field)[-1] for model in models)
         np.testing.assert_allclose(first, second, rtol=1e-9, atol=1e-12)
-    moments = [np.sort(model.body_inertia[-1]) for model in models]
-    np.testing.assert_allclose(*moments, rtol=1e-9)
+    np.testing.assert_allclose(*[np.sort(model.body_inertia[-1]) for model in models], rtol=1e-9)
 
 
 def test_a_spring_pulls_a_passive_joint_to_its_rest_angle() -> None:
     passive = row(driven=False, stiffness=0.5, rest_angle=0.4, start=0.0)
     finger = Finger(name="F", convention="placed", phalanges=(passive,), tip=(0, 0, 0.05))
-    hand = Hand(name="h", fingers=(finger,), grasps=GRASPS, palm=sg.description.Palm(kind="none"))
-    model = build_hand_spec(hand).compile()
+    model = build_hand_spec(bare("h", finger)).compile()
     assert model.nu == 0
     data = mujoco.MjData(model)
     mujoco.mj_step(model, data, 5000)
@@ -368,18 +302,23 @@ def test_impossible_couplings_are_refused(
 
 def test_a_finger_stands_on_an_earlier_one(golden: Golden) -> None:
     hand = tree()
-    with pytest.raises(sg.DescriptionError) as message:
-        hand.replace(fingers=(hand.fingers[0], hand.fingers[1].replace(on="stem_P3")), couplings=())
-    golden(message.value, "fingers[1].on")
+    golden.refused(
+        lambda: hand.replace(
+            fingers=(hand.fingers[0], hand.fingers[1].replace(on="stem_P3")), couplings=()
+        ),
+        "fingers[1].on",
+    )
 
 
 def test_rows_of_another_convention_are_refused(golden: Golden) -> None:
-    with pytest.raises(sg.DescriptionError) as message:
-        Finger(name="F", convention="placed", phalanges=(row(a=0.03),), tip=(0, 0, 0.1))
-    golden(message.value, "phalanges[0]")
-    with pytest.raises(sg.DescriptionError) as message:
-        Finger(name="F", convention="standard", phalanges=(row(a=0.03, origin=UPRIGHT),))
-    golden(message.value, "phalanges[0].origin")
+    golden.refused(
+        lambda: Finger(name="F", convention="placed", phalanges=(row(a=0.03),), tip=(0, 0, 0.1)),
+        "phalanges[0]",
+    )
+    golden.refused(
+        lambda: Finger(name="F", convention="standard", phalanges=(row(a=0.03, origin=UPRIGHT),)),
+        "phalanges[0].origin",
+    )
     assert math.isclose(UPRIGHT.quaternion[0], math.sqrt(0.5))
 
 
@@ -429,8 +368,7 @@ def test_both_hands_hold_a_ball_too_large_for_one() -> None:
     # the scene is its own mirror image in the plane x = 0
     forces = {contact.body: contact.normal_force_N for contact in result.contacts}
     for index, twin in ((1, 2), (2, 1), (3, 4), (4, 3)):
-        mirrored = forces[f"right_F{twin}_P3"]
-        assert forces[f"left_F{index}_P3"] == pytest.approx(mirrored, rel=1e-3)
+        assert forces[f"left_F{index}_P3"] == pytest.approx(forces[f"right_F{twin}_P3"], rel=1e-3)
 
 
 @pytest.mark.slow
@@ -453,19 +391,10 @@ def test_joined_hands_are_read_from_files_and_scenes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        (
-            "hands: [{hand: four_finger, name: left}]",
-            "expected at least two hands to join, found 1",
-        ),
+        ("hands: [{hand: four_finger, name: left}]", "expected at least two hands to join"),
         ("hands: [{hand: four_finger}]", "hands[0]"),
-        (
-            "hands: [{hand: four_finger, name: a, at: 1}]",
-            "at: expected hand, name, pose, found 'at'",
-        ),
-        (
-            "hands: [{hand: modular, name: a}, {hand: modular, name: a}]",
-            "expected hands of different names",
-        ),
+        ("hands: [{hand: four_finger, name: a, at: 1}]", "at: expected hand, name, pose, found"),
+        ("hands: [{hand: modular, name: a}, {hand: modular, name: a}]", "expected hands of"),
         ("hands: two", "hands"),
     ],
 )

@@ -13,7 +13,6 @@ from softgrasp.mechanics.inverse_kinematics import nearest_posture, postures
 from softgrasp.twin.files import load_twin
 
 ARM = load_twin().arm
-assert ARM is not None
 CHAIN = ARM.chain
 LOW, HIGH = np.array([row.limits for row in CHAIN.phalanges]).T
 START = np.array([row.start for row in CHAIN.phalanges])
@@ -24,8 +23,7 @@ def flange(joints: np.ndarray, chain: Finger = CHAIN) -> np.ndarray:
 
 
 def test_every_reachable_pose_has_a_posture_within_limits() -> None:
-    generator = np.random.default_rng(0)
-    for joints in generator.uniform(LOW, HIGH, (60, 6)):
+    for joints in np.random.default_rng(0).uniform(LOW, HIGH, (60, 6)):
         found = nearest_posture(CHAIN, flange(joints), START)
         assert found is not None
         np.testing.assert_allclose(flange(found), flange(joints), atol=1e-6)
@@ -41,8 +39,7 @@ def test_all_branches_of_a_spherical_wrist() -> None:
     # a spherical wrist has two postures for one position of its centre: ±q5, with q4 and q6 turned
     flipped = joints + np.array([0.0, 0.0, 0.0, -math.pi, -2.0 * joints[4], math.pi])
     for branch in (joints, flipped):
-        gaps = np.abs((found - branch + math.pi) % math.tau - math.pi).max(axis=1)
-        assert gaps.min() < 1e-5
+        assert np.abs((found - branch + math.pi) % math.tau - math.pi).max(axis=1).min() < 1e-5
 
 
 def test_the_branch_is_that_of_the_previous_posture() -> None:
@@ -68,9 +65,7 @@ def test_after_a_jump_the_nearest_of_all_branches_is_chosen() -> None:
 def test_multiples_of_360_degrees_are_added_to_come_near() -> None:
     joints = np.radians([20.0, 30.0, -20.0, 40.0, 50.0, 10.0])
     near = joints + np.array([0.0, 0.0, 0.0, 0.0, 0.0, math.tau])  # the flange turns by ±400°
-    found = nearest_posture(CHAIN, flange(joints), near)
-    assert found is not None
-    assert found[5] == pytest.approx(near[5], abs=1e-5)
+    assert nearest_posture(CHAIN, flange(joints), near)[5] == pytest.approx(near[5], abs=1e-5)
 
 
 def test_a_pose_beyond_the_limits_has_none() -> None:

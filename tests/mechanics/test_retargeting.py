@@ -61,8 +61,7 @@ def test_the_size_of_the_human_hand_does_not_matter():
 def test_a_posture_beyond_the_limits_ends_within_them():
     hand = sg.load_hand("four_finger")
     limits = np.array([one.limits for one in hand.actuators])
-    beyond = hand.posture((limits[:, 1] + 0.3).tolist())
-    result = retarget(hand, keypoints_of(hand, beyond))
+    result = retarget(hand, keypoints_of(hand, hand.posture((limits[:, 1] + 0.3).tolist())))
     targets = np.array(result.targets)
     assert ((targets >= limits[:, 0]) & (targets <= limits[:, 1])).all()
     assert max(result.residual_mm.values()) > 1.0

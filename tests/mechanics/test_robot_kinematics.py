@@ -36,7 +36,6 @@ def point(x: float, mass: float) -> Inertial:
 def test_two_points_make_a_dumbbell() -> None:
     """Two masses m at ±a: 2·m·a² about the axes across, nothing along."""
     both = join_inertials([(np.eye(4), point(-0.3, 2.0)), (np.eye(4), point(0.3, 2.0))])
-    assert both is not None
     assert both.mass == 4.0
     assert both.origin.xyz == (0.0, 0.0, 0.0)
     assert both.inertia == pytest.approx((0.0, 0.36, 0.36, 0.0, 0.0, 0.0))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.description.adhesion import ATMOSPHERE, SuctionCup
+from softgrasp.description.contact import ATMOSPHERE, SuctionCup
 from softgrasp.mechanics.suction import LipLoad, is_blocked, lip_points, lip_strain
 
 RADIUS, HEIGHT, COUNT = 0.015, 0.004, 8

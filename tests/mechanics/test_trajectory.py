@@ -102,8 +102,7 @@ def test_eased_motions_begin_and_end_at_rest(samples: int) -> None:
 def test_shakes_begin_and_end_at_rest_at_the_same_position(
     cycles: int, samples_a_cycle: int
 ) -> None:
-    samples = cycles * samples_a_cycle
-    wave = np.concatenate([[0.0], shaken(cycles, samples)])
+    wave = np.concatenate([[0.0], shaken(cycles, cycles * samples_a_cycle)])
     assert wave[-1] == pytest.approx(0.0, abs=1e-15)
     assert np.abs(wave).max() == pytest.approx(1.0, abs=1e-15)
     # it swells as t³·t: the first samples are far below a sine's that begins at once
@@ -192,8 +191,7 @@ def test_one_time_gives_the_bits_of_scipy() -> None:
         duration = float(generator.uniform(0.1, 5.0))
         motion = Quintic(begin, end, duration, velocity, acceleration)
         times = generator.uniform(-0.1, 1.1, 20) * duration
-        expected = motion.at(times)
-        assert [motion.at(time).tolist() for time in times.tolist()] == expected.tolist()
+        assert [motion.at(time).tolist() for time in times.tolist()] == motion.at(times).tolist()
 
 
 def test_quintics_from_rest_are_minimum_jerk_motions() -> None:

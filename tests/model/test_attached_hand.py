@@ -19,6 +19,7 @@ from tests.conftest import Golden
 from tests.support.mjcf_hands import ALLEGRO, LOOP, MOTORS, TENDON, WRIST, written
 from tests.support.outside import outside_file
 
+pytestmark = pytest.mark.filterwarnings("ignore::softgrasp.SoftgraspWarning")
 TEXTS = {"tendon": TENDON, "motors": MOTORS, "wrist": WRIST, "loop": LOOP}
 
 
@@ -47,7 +48,6 @@ def own_joints(own: mujoco.MjModel) -> list[int]:
     return [j for j in range(own.njnt) if int(own.jnt_type[j]) in kinds]
 
 
-@pytest.mark.filterwarnings("ignore::softgrasp.SoftgraspWarning")
 def test_body_poses_are_those_of_the_file(file: Path, hand: sg.Hand) -> None:
     prefix = hand.model.prefix
     own, built = mujoco.MjModel.from_xml_path(str(file)), compile_scene(scene_of(hand)).model
@@ -72,7 +72,6 @@ def test_body_poses_are_those_of_the_file(file: Path, hand: sg.Hand) -> None:
             np.testing.assert_allclose(ours.xmat[result].reshape(3, 3), rotated, atol=1e-9)
 
 
-@pytest.mark.filterwarnings("ignore::softgrasp.SoftgraspWarning")
 def test_masses_actuators_tendons_and_equalities_are_those_of_the_file(
     file: Path, hand: sg.Hand
 ) -> None:
@@ -98,7 +97,6 @@ def test_masses_actuators_tendons_and_equalities_are_those_of_the_file(
             np.testing.assert_array_equal(getattr(ours, field), getattr(theirs, field))
 
 
-@pytest.mark.filterwarnings("ignore::softgrasp.SoftgraspWarning")
 def test_phalanges_match_the_bodies_of_the_model(file: Path, hand: sg.Hand) -> None:
     model = compile_scene(scene_of(hand)).model
     data = mujoco.MjData(model)
@@ -116,26 +114,21 @@ def test_phalanges_match_the_bodies_of_the_model(file: Path, hand: sg.Hand) -> N
             if row.joint == "revolute":
                 np.testing.assert_allclose(np.cross(way, frame[:3, 2]), 0.0, atol=1e-9)
     total = sum(row.inertial.mass for f in hand.fingers for row in f.phalanges if row.inertial)
-    palm = hand.model.palm
-    moved = model.body_weldid[model.body(palm).id] != 0
+    moved = model.body_weldid[model.body(hand.model.palm).id] != 0
     fixed = sum(model.body_mass[b] for b in range(model.nbody) if model.body_weldid[b] == 0)
     objects = model.body("object").mass[0]
     assert total == pytest.approx(model.body_mass.sum() - objects - fixed, rel=1e-9)
     assert moved == (file.read_text() == WRIST)
 
 
-@pytest.mark.filterwarnings("ignore::softgrasp.SoftgraspWarning")
 def test_only_explicit_converted_pairs_touch(file: Path, hand: sg.Hand) -> None:
-    built = compile_scene(scene_of(hand))
-    model = built.model
-    can = (model.geom_contype != 0) | (model.geom_conaffinity != 0)
-    assert not can.any()
+    model = compile_scene(scene_of(hand)).model
+    assert not ((model.geom_contype != 0) | (model.geom_conaffinity != 0)).any()
     assert model.npair > 0
     assert (model.pair_solref[:, 0] < 0).all()
     names = {model.pair(index).name for index in range(model.npair)}
     obj = {name for name in names if name.endswith("|object")}
-    geoms = [g for b in hand.model.touching for g in _geoms(model, b)]
-    assert len(obj) == len(geoms)
+    assert len(obj) == len([g for b in hand.model.touching for g in _geoms(model, b)])
 
 
 def _geoms(model: mujoco.MjModel, body: str) -> list[int]:
@@ -143,7 +136,6 @@ def _geoms(model: mujoco.MjModel, body: str) -> list[int]:
     return [g for g in range(first, first + count) if model.geom_group[g] in (0, 3)]
 
 
-@pytest.mark.filterwarnings("ignore::softgrasp.SoftgraspWarning")
 def test_self_pairs_are_those_of_mujoco(tmp_path: Path) -> None:
     """All joints are swept at random; what MuJoCo finds touching in the user's file has a pair.
 
@@ -169,28 +161,23 @@ def test_self_pairs_are_those_of_mujoco(tmp_path: Path) -> None:
     assert seen <= pairs
 
 
-@pytest.mark.filterwarnings("ignore::softgrasp.SoftgraspWarning")
 def test_excluded_bodies_get_no_pair(tmp_path: Path) -> None:
     crossing = TENDON.replace('<exclude body1="l" body2="r"/>', "")
     for text, target in ((TENDON, False), (crossing, True)):
         model = compile_scene(
             scene_of(sg.load_hand(written(tmp_path, text, f"{target}.xml")))
         ).model
-        names = {model.pair(index).name for index in range(model.npair)}
-        assert ("l|r" in names) is target
+        assert ("l|r" in {model.pair(index).name for index in range(model.npair)}) is target
 
 
-@pytest.mark.filterwarnings("ignore::softgrasp.SoftgraspWarning")
 def test_name_collisions_add_a_prefix(tmp_path: Path) -> None:
     hand = sg.load_hand(written(tmp_path, WRIST))
     assert hand.model.prefix == "wristed_"
     assert hand.model.palm == "wristed_palm"
-    lifted = scene_of(hand, lift=sg.description.Lift(), gravity=True)
-    model = compile_scene(lifted).model
+    model = compile_scene(scene_of(hand, lift=sg.description.Lift(), gravity=True)).model
     assert {"wrist", "wristed_wrist"} <= {model.joint(j).name for j in range(model.njnt)}
 
 
-@pytest.mark.filterwarnings("ignore::softgrasp.SoftgraspWarning")
 def test_start_satisfies_the_equalities_of_a_linkage(tmp_path: Path) -> None:
     built = compile_scene(scene_of(sg.load_hand(written(tmp_path, LOOP))))
     model, data = built.model, mujoco.MjData(built.model)
@@ -206,7 +193,6 @@ def test_start_satisfies_the_equalities_of_a_linkage(tmp_path: Path) -> None:
     np.testing.assert_allclose(data.body("pad").xmat, data.body("base").xmat, atol=1e-9)
 
 
-@pytest.mark.filterwarnings("ignore::softgrasp.SoftgraspWarning")
 def test_prescribed_joints_follow_their_targets(tmp_path: Path) -> None:
     hand = sg.load_hand(written(tmp_path, LOOP))
     result = sg.simulate(scene_of(hand, actuation="prescribed", duration=0.3))
@@ -215,19 +201,16 @@ def test_prescribed_joints_follow_their_targets(tmp_path: Path) -> None:
     np.testing.assert_allclose(crank[1:], target[:-1], atol=2e-3)
 
 
-@pytest.mark.filterwarnings("ignore::softgrasp.SoftgraspWarning")
 def test_a_tendon_cannot_be_prescribed(tmp_path: Path, golden: Golden) -> None:
     hand = sg.load_hand(written(tmp_path, TENDON))
     golden.refused(lambda: scene_of(hand, actuation="prescribed"), "actuation")
 
 
-@pytest.mark.filterwarnings("ignore::softgrasp.SoftgraspWarning")
 def test_webots_worlds_reject_the_model(tmp_path: Path, golden: Golden) -> None:
     file = written(tmp_path, MOTORS)
     golden.refused(lambda: hand_world(sg.load_hand(file), 2e-3, ()), "hand 'motors'", sg.BuildError)
 
 
-@pytest.mark.filterwarnings("ignore::softgrasp.SoftgraspWarning")
 def test_cached_spec_keeps_its_meshes(tmp_path: Path) -> None:
     vertices = "0 0 0  .02 0 0  0 .02 0  0 0 .03  .02 .02 .03"
     asset = f'<asset><mesh name="m" vertex="{vertices}"/></asset>'
@@ -239,7 +222,6 @@ def test_cached_spec_keeps_its_meshes(tmp_path: Path) -> None:
     np.testing.assert_array_equal(first.mesh_vert, second.mesh_vert)
 
 
-@pytest.mark.filterwarnings("ignore::softgrasp.SoftgraspWarning")
 def test_saved_model_round_trips(tmp_path: Path) -> None:
     hand = sg.load_hand(written(tmp_path, TENDON))
     again = mujoco.MjModel.from_xml_string(sg.to_mjcf(scene_of(hand)))

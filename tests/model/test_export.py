@@ -127,8 +127,7 @@ def test_robot_round_trips_with_joint_limits(tmp_path: Path) -> None:
         "Sphere",
         "Sphere",
     ]
-    result = hand_robot(hand, "odd").robot
-    assert robot.joints == result.joints
+    assert robot.joints == hand_robot(hand, "odd").robot.joints
 
 
 def test_mesh_poses(tmp_path: Path) -> None:

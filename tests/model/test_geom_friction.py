@@ -31,8 +31,7 @@ def hand_text(first: str, second: str) -> str:
     """The hand with attributes of the geoms of both fingers, which are named."""
     finger = '<geom type="box" size=".005 .01 .035" pos="0 0 .035"/>'
     head, one, two = MOTORS.split(finger)[:3]
-    rest = finger.join(MOTORS.split(finger)[3:])
-    assert not rest
+    assert not finger.join(MOTORS.split(finger)[3:])
     return f"{head}{finger[:-2]} name='ga' {first}/>{one}{finger[:-2]} name='gb' {second}/>{two}"
 
 

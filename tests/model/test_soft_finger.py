@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.continuum.statics import PlanarChain, joint_positions, pressed, rest
+from softgrasp.continuum.statics import PlanarChain, pressed, rest
 from softgrasp.model import names
 from softgrasp.model.soft_finger import (
     SIDES,
     add_finger_skin,
-    damp_as_described,
     finger_spec,
     finger_surface,
 )
@@ -108,14 +107,6 @@ def test_skin_is_closed_and_oriented(name: str) -> None:
     assert 0.6 * boxes < volume(skin, skin.bent(data)) < boxes
 
 
-@pytest.mark.parametrize("name", FINGERS)
-def test_weights_sum_to_one(name: str) -> None:
-    _, _, skin = skinned(FINGERS[name])
-    assert skin.weights.sum(axis=1) == pytest.approx(1.0)
-    assert (skin.weights >= 0.0).all()
-    assert ((skin.weights > 1e-6).sum(axis=1) <= 3).all()
-
-
 @pytest.mark.parametrize("bend", [0.05, 0.2])
 def test_equal_angles_make_an_arc(bend: float) -> None:
     section, joints = 0.02, 8
@@ -168,8 +159,7 @@ def test_folds_of_planar_fingers() -> None:
     assert (depth[:, :2] == 0.0).all()
     assert 5e-4 < depth[:, 2].max() < 3e-3
     assert depth[:, 2].min() >= 0.0
-    lower_half = depth[:-2, 2].reshape(-1, SIDES)[:, SIDES // 2 :]
-    assert (lower_half == 0.0).all()
+    assert (depth[:-2, 2].reshape(-1, SIDES)[:, SIDES // 2 :] == 0.0).all()
     spatial = FINGERS["spatial"]
     assert np.array_equal(finger_surface(spatial)[0], finger_surface(spatial, ripple=False)[0])
 
@@ -189,62 +179,7 @@ def test_skin_moves_with_the_base() -> None:
     assert skin.bent(data) == pytest.approx(skin.vertices @ rotation.T + [0.1, -0.2, 0.3], abs=1e-6)
 
 
-@pytest.mark.parametrize("pressure", [0.5e5, 1e5, 2.5e5])
-def test_bent_skin_follows_the_joints(pressure: float) -> None:
-    finger = FINGERS["paper000"]
-    model, data, skin = skinned(finger)
-    rest = sg.equilibrium(finger, pressure=pressure, gravity=False, error_estimate=False)
-    data.qpos[:] = rest.joint_angles
-    mujoco.mj_kinematics(model, data)
-    bent = skin.bent(data)
-    rings = bent[:-2].reshape(-1, SIDES, 3).mean(axis=1)
-    steps = np.linalg.norm(np.diff(rings, axis=0), axis=1)
-    straight = skin.vertices[:-2].reshape(-1, SIDES, 3).mean(axis=1)
-    before = np.linalg.norm(np.diff(straight, axis=0), axis=1)
-    assert (steps > 0.3 * before).all()
-    for point in joint_positions(finger, rest.joint_angles):
-        assert np.linalg.norm(rings - point, axis=1).min() < 4e-3
-    assert volume(skin, bent) == pytest.approx(volume(skin, skin.vertices), rel=0.15)
-
-
 # Damping
-
-
-def ring_down(stiffness: float, damping: float, inertia: float, step: float) -> float:
-    """Logarithmic decrement of a joint that ``discrete`` steps, corrected as in a scene."""
-    joint = sg.description.SoftJoint(position=(0.0, 0.0, 0.0), stiffness=stiffness,
-                                     damping=damping, pressure_gain=1e-6)  # fmt: skip
-    finger = FINGER.replace(joints=(joint,), links=FINGER.links[:2], tip=(0.02, 0.0, 0.0))
-    hand = sg.load_hand("soft_gripper")
-    digit = hand.soft_fingers[0].replace(finger=finger)
-    hand = hand.replace(soft_fingers=(digit,))
-    spec = finger_spec(finger)
-    spec.option.integrator = mujoco.mjtIntegrator.mjINT_DISCRETE
-    spec.option.timestep, spec.option.gravity = step, [0.0, 0.0, 0.0]
-    spec.joint(names.finger_joint_names(finger)[0]).name = names.soft_joint_names(digit)[0]
-    body = spec.body("link1")
-    body.mass, body.ipos, body.inertia = 1e-3, [0.0] * 3, [inertia] * 3
-    damp_as_described(spec, hand, step)
-    model = spec.compile()
-    data = mujoco.MjData(model)
-    data.qpos[0] = 0.1
-    angles = []
-    for _ in range(round(6.0 * 2.0 * np.pi * np.sqrt(inertia / stiffness) / step)):
-        mujoco.mj_step(model, data)
-        angles.append(float(data.qpos[0]))
-    q = np.array(angles)
-    peaks = np.flatnonzero((q[1:-1] > q[:-2]) & (q[1:-1] >= q[2:])) + 1
-    before, at, after = q[peaks - 1], q[peaks], q[peaks + 1]
-    heights = at - (before - after) ** 2 / (8.0 * (before - 2.0 * at + after))
-    return float(-np.diff(np.log(heights)).mean())
-
-
-@pytest.mark.parametrize("step", [1e-3, 2e-4, 1e-5])
-def test_an_implicit_step_damps_a_joint_as_described(step: float) -> None:
-    stiffness, damping, inertia = 0.2, 2e-4, 1e-5  # D/K is 1 ms
-    ratio = 0.5 * damping / np.sqrt(stiffness * inertia)
-    decrement = 2.0 * np.pi * ratio / np.sqrt(1.0 - ratio**2)
-    assert ring_down(stiffness, damping, inertia, step) == pytest.approx(decrement, rel=0.01)
 
 
 def slowest_decrement(model: mujoco.MjModel) -> float:
@@ -271,8 +206,7 @@ def test_a_finger_of_a_scene_rings_down_by_its_described_damping(step: float) ->
     law = np.linalg.eigvals(np.vstack([np.eye(model.nv, 2 * model.nv, model.nv), motion]))
     exact = min(law[law.imag > 0.0], key=abs)
     joints = [built.joint(name) for name in names.soft_joint_names(digit)]
-    dofs = [int(joint.dofadr[0]) for joint in joints]
-    model.dof_damping[:] = built.dof_damping[dofs]
+    model.dof_damping[:] = built.dof_damping[[int(joint.dofadr[0]) for joint in joints]]
     model.opt.integrator, model.opt.gravity[:] = built.opt.integrator, 0.0
     model.opt.timestep = step
     expected = -2.0 * np.pi * exact.real / exact.imag

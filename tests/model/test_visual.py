@@ -37,22 +37,7 @@ def test_motion_is_bit_identical():
 
 
 def test_floor_height_and_contacts():
-    model = _model(visuals=True)
-    floor = model.geom(visual.FLOOR_NAME)
+    floor = _model(visuals=True).geom(visual.FLOOR_NAME)
     assert (floor.type, floor.group) == (mujoco.mjtGeom.mjGEOM_PLANE, visual.FLOOR_GROUP)
     assert (floor.contype, floor.conaffinity) == (0, 0)
     assert floor.pos == pytest.approx([0, 0, 0.1])
-
-
-def test_image_size_and_key_light():
-    model = _model(visuals=True)
-    assert (model.vis.global_.offwidth, model.vis.global_.offheight) == (1920, 1080)
-    assert model.nlight == 1
-    direction = model.light_dir[0]
-    assert direction[2] < 0
-    assert min(abs(direction[:2])) == 0.0
-
-
-def test_phalanges_alternate():
-    assert visual.phalanx_rgba(0) != visual.phalanx_rgba(1)
-    assert visual.phalanx_rgba(2) == visual.phalanx_rgba(0)

@@ -13,7 +13,7 @@ from softgrasp.description.closure import PositionIncrementClosure
 from softgrasp.description.scene import with_field
 from softgrasp.description.sweep import Axis, SweepPlan
 from softgrasp.description.task import SuccessCriterion
-from softgrasp.resolution.closure import (
+from softgrasp.resolution.resolve import (
     closure_for_payload,
     force_at_contact,
     with_sufficient_closure,

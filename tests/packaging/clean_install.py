@@ -8,8 +8,6 @@ outside the checkout. ``--write`` writes the table of docs/install.md, with the 
 all that the base needs has wheels (found by uv). Needs the package index that pip is set up for.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import os

@@ -1,7 +1,5 @@
 """What is published: names of extras, one version, and a wheel that works where nothing else is."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess
@@ -22,7 +20,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
 
 
-def test_the_extras_that_are_promised_exist() -> None:
+def test_the_extras_that_are_promised_exist():
     promised = {"calibrate", "twin", "ode", "cluster", "view", "dev", "all"}
     assert set(EXTRAS) >= promised
     assert EXTRAS["dist"] == ["softgrasp[cluster]"]
@@ -33,12 +31,12 @@ def test_the_extras_that_are_promised_exist() -> None:
     assert set(parts[1].split(",")) == set(EXTRAS) - few
 
 
-def test_every_extra_is_reported_in_the_documentation() -> None:
+def test_every_extra_is_reported_in_the_documentation():
     page = (ROOT / "docs" / "install.md").read_text("utf-8")
     assert [name for name in EXTRAS if f"`{name}`" not in page] == []
 
 
-def test_the_version_is_defined_once() -> None:
+def test_the_version_is_defined_once():
     assert "version" in PROJECT["dynamic"]
     assert "version" not in PROJECT
     version = softgrasp.__version__
@@ -55,7 +53,7 @@ def test_the_version_is_defined_once() -> None:
     assert message.stdout == f"softgrasp {version}\n"
 
 
-def test_the_classifiers_name_the_pythons_that_were_measured() -> None:
+def test_the_classifiers_name_the_pythons_that_were_measured():
     """Those of the table that the script of clean installations has written."""
     lines = (ROOT / "docs" / "data" / "install.md").read_text("utf-8").splitlines()
     measured = {
@@ -73,7 +71,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 
 @pytest.mark.slow
-def test_the_sdist_builds_the_wheel_of_the_checkout(built: tuple[Path, Path]) -> None:
+def test_the_sdist_builds_the_wheel_of_the_checkout(built):
     wheel, sdist = built
     name = f"softgrasp-{softgrasp.__version__}"
     assert wheel.name == f"{name}-py3-none-any.whl"
@@ -121,7 +119,7 @@ VERBS_OF_THE_BASE = {
 
 
 @pytest.mark.slow
-def test_the_wheel_works_where_nothing_else_is(built: tuple[Path, Path], tmp_path: Path) -> None:
+def test_the_wheel_works_where_nothing_else_is(built, tmp_path):
     wheel, _ = built
     try:
         made = clean_install.install(wheel, tmp_path / "env")

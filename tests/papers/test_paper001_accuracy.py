@@ -87,17 +87,14 @@ def test_eight_samples_stay_below_four_percent() -> None:
     assert study.errors.max() < LIMIT
     again = accuracy_study(FEW, image_pressures=(), seed=3)
     np.testing.assert_array_equal(again.errors, study.errors)
-    other = accuracy_study(FEW, image_pressures=(), seed=4)
-    assert (other.errors != study.errors).all()
+    assert (accuracy_study(FEW, image_pressures=(), seed=4).errors != study.errors).all()
 
 
 def test_rigid_pieces_would_not_stay_below_four_percent() -> None:
     """The parent and child model of III-C2 turns whole pieces: the same angles, another tip."""
-    reference = reference_finger()
-    shape = shape_at(reference, 120e3)
+    shape = shape_at(reference_finger(), 120e3)
     x, _, z = rigid_pieces(shape.piece_angles, np.zeros(4), LENGTHS)[-1, :3, 3]
-    tip = np.array([z, 0.0, -x])
-    assert np.linalg.norm(tip - shape.tip) / sum(LENGTHS) > LIMIT
+    assert np.linalg.norm(np.array([z, 0.0, -x]) - shape.tip) / sum(LENGTHS) > LIMIT
 
 
 @pytest.mark.slow
@@ -109,8 +106,7 @@ def test_43_samples_stay_below_four_percent(edges: bool, seed: int) -> None:
     # 0.2 to 0.4 % was measured with four seeds and both ways to pick
     assert study.errors.max() < 0.01
     off = angles_at(study.report.fit, study.pressures) - study.true_angles
-    most = 0.3 if edges else 2.0
-    assert np.degrees(np.sqrt((off**2).mean(axis=0))).max() < most
+    assert np.degrees(np.sqrt((off**2).mean(axis=0))).max() < (0.3 if edges else 2.0)
 
 
 @pytest.mark.slow

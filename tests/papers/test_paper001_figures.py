@@ -42,8 +42,7 @@ def fractions(figure_image: Path, colors: list[str]) -> list[float]:
 
 def test_a_fit_shows_every_piece_and_its_residuals(tmp_path: Path) -> None:
     table = load_piece_angles("four_piece")
-    sigma = float(np.radians(0.3))
-    report = fit_pressures(table.pressures, table.angles, LENGTHS, sigma=sigma)
+    report = fit_pressures(table.pressures, table.angles, LENGTHS, sigma=float(np.radians(0.3)))
     figure_image = draw_pressure_fit(report, position("pressure_fit.png", tmp_path))
     result = fractions(figure_image, [*style.SERIES[:4], style.HOLD, "#ffffff"])
     assert min(result[:4]) > 5e-4

@@ -6,13 +6,7 @@ import numpy as np
 import pytest
 
 from examples.paper001.accuracy import STATIONS, ReferenceShape, reference_finger, shape_at
-from examples.paper001.images import (
-    RgbdImage,
-    RgbdTestRig,
-    detected_marks,
-    in_order,
-    rgbd_camera,
-)
+from examples.paper001.images import RgbdImage, RgbdTestRig, detected_marks, in_order, rgbd_camera
 from examples.paper001.pieces import LENGTHS
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.camera import deproject
@@ -84,8 +78,7 @@ def test_angles_within_a_degree_at_1280_pixels(rig: RgbdTestRig) -> None:
     assert np.sqrt((degrees**2).mean(axis=0)).max() < 0.6
     assert (np.abs(degrees) < 1.0).mean() > 0.97
     # the mean of four images of a pose is within a degree without exception
-    means = degrees.reshape(5, 4, 3, 4).mean(axis=1)
-    assert np.abs(means).max() < 1.0
+    assert np.abs(degrees.reshape(5, 4, 3, 4).mean(axis=1)).max() < 1.0
 
 
 def test_marks_are_detected_within_a_fraction_of_a_pixel(
@@ -105,8 +98,7 @@ def test_depths_are_those_of_the_marks(
     columns, rows = rig.marks(shape.joint_angles).pixels["middle"][1:4].astype(int).T
     assert np.abs(seen.depth[rows, columns] - 0.35).max() < 4 * 2e-3
     assert seen.depth[0, -1] == 0.0  # the wall is far away
-    body = seen.depth[seen.depth > 0.0]
-    assert np.abs(body - 0.35).min() < 1e-4
+    assert np.abs(seen.depth[seen.depth > 0.0] - 0.35).min() < 1e-4
     again = rig.image(shape.joint_angles, depth_noise=2e-3, seed=1)
     np.testing.assert_array_equal(again.depth, seen.depth)
     np.testing.assert_array_equal(again.image, seen.image)

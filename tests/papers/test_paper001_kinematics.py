@@ -14,7 +14,7 @@ from scipy.spatial.transform import Rotation
 import softgrasp as sg
 from examples.paper001.pieces import chord_pieces, mirrored, rigid_pieces, tip_error
 from softgrasp.mechanics.transforms import Array
-from softgrasp.twin.finger_pieces import flange_transform, roots_in_flange
+from softgrasp.twin.piecewise_bending import flange_transform, roots_in_flange
 
 MM = 1e-3
 LENGTHS = np.array([14.0, 14.0, 12.32, 15.39]) * MM
@@ -64,8 +64,7 @@ def printed_eq_5(kappa: float, phi: float, length: float) -> Array:
 
 
 def test_eq_5_is_right_but_for_the_straight_finger() -> None:
-    random = np.random.default_rng(0)
-    for kappa, phi in random.uniform(-60.0, 60.0, (200, 2)):
+    for kappa, phi in np.random.default_rng(0).uniform(-60.0, 60.0, (200, 2)):
         own = sg.pcc.segment_transform(kappa, phi, 0.014, "webster")
         assert own == pytest.approx(printed_eq_5(kappa, phi, 0.014), abs=5e-15)
     assert np.isnan(printed_eq_5(0.0, 0.0, 0.014)).any()
@@ -211,8 +210,7 @@ def test_eq_6_and_8_need_the_mount_that_is_not_specified() -> None:
     gripper = sg.twin.GripperMount.around_axis(3, 0.03, mount=mount)
     tips = (flange @ roots_in_flange(gripper) @ arcs(RISING, FLAT))[:, :3, 3]
     without = (flange @ arcs(RISING, FLAT))[:3, 3]
-    away = tip_error(tips, np.tile(without, (3, 1)), LENGTHS)
-    assert (away > 1.0).all()
+    assert (tip_error(tips, np.tile(without, (3, 1)), LENGTHS) > 1.0).all()
     assert tips[:, 2] == pytest.approx(without[2] - 0.06)  # z of the flange points down
 
 

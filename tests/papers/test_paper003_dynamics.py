@@ -33,8 +33,7 @@ def motion(chambers: tuple[int, ...], ramp: float) -> ArmRecording:
     """Two seconds of the arm."""
 
     def torques(time: float) -> Array:
-        fraction = 1.0 if ramp == 0.0 else min(time / ramp, 1.0)
-        return fraction * TORQUE * np.array(chambers)
+        return (1.0 if ramp == 0.0 else min(time / ramp, 1.0)) * TORQUE * np.array(chambers)
 
     pressures = drive_pressures(two_sections(), torques, 2.0, timestep=4e-3)
     return move_arm(two_sections(), pressures, 2.0, tolerance=1e-5)
@@ -43,8 +42,7 @@ def motion(chambers: tuple[int, ...], ramp: float) -> ArmRecording:
 def overshoot(recording: ArmRecording) -> Array:
     """Farthest way of the ends beyond their last place, over their travel [–], (sections,)."""
     travel = recording.ends - recording.ends[0]
-    length = np.linalg.norm(travel[-1], axis=1)
-    along = np.einsum("tsi,si->ts", travel, travel[-1]) / length**2
+    along = np.einsum("tsi,si->ts", travel, travel[-1]) / np.linalg.norm(travel[-1], axis=1) ** 2
     return np.asarray(along.max(axis=0) - 1.0)
 
 
@@ -61,8 +59,7 @@ def test_a_step_settles_in_the_papers_time(chambers: tuple[int, ...], limit: flo
 
 
 @pytest.mark.parametrize(
-    ("chambers", "tip"),
-    [(SAME_WAY, (-0.5010, 0.0, 0.0435)), (OPPOSITE, (-0.4262, 0.0, 0.5606))],
+    ("chambers", "tip"), [(SAME_WAY, (-0.5010, 0.0, 0.0435)), (OPPOSITE, (-0.4262, 0.0, 0.5606))]
 )
 def test_it_ends_at_its_rest_in_the_plane(
     chambers: tuple[int, ...], tip: tuple[float, ...]

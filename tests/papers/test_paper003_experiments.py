@@ -126,8 +126,7 @@ def test_the_limit_postures_go_round_the_axis() -> None:
     rotation = np.exp(2j * np.pi / 3.0)
     for first in (1, 4):  # motors 1, 5, 6 and 2, 3, 4; the next ones are turned on
         plane = ends[..., 0] + 1j * ends[..., 1]
-        others = {first + 1, first + 2}
-        for other in others:
+        for other in {first + 1, first + 2}:
             way = plane[other, 0] / plane[first, 0]
             assert min(abs(way - rotation), abs(way - rotation.conjugate())) < 1e-6
     for shapes in (run.chain, run.lumped):
@@ -190,7 +189,6 @@ def test_motions_end_where_steps_do() -> None:
     """Ramps and steps of the same torques come to the same rest."""
     slow, fast = motions()["slow-ramps"], motions()["sequential-steps"]
     assert slow.chain.ends[-1] == pytest.approx(fast.chain.ends[-1], abs=1e-3)
-    assert slow.at_once is not None
     assert np.array_equal(slow.at_once.run.joints, fast.run.joints)
 
 

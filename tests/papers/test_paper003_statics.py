@@ -48,8 +48,7 @@ def test_the_bends_at_a_megapascal(
 
 @pytest.mark.parametrize(("segments", "degrees"), [(2, 168.9), (4, 169.7), (8, 170.0)])
 def test_more_segments_bend_by_three_degrees_more(segments: int, degrees: float) -> None:
-    pressures = (0.0, MEGAPASCAL, MEGAPASCAL)
-    rest = arm_rest(one_section(segments), pressures)
+    rest = arm_rest(one_section(segments), (0.0, MEGAPASCAL, MEGAPASCAL))
     assert np.degrees(rest.bends[0]) == pytest.approx(degrees, abs=0.1)
 
 

@@ -116,8 +116,7 @@ def test_forces_minimize_the_cost(seed: int) -> None:
     E = quality.internal_forces(G)
 
     def cost(y: np.ndarray) -> float:
-        forces = result.forces + (E @ y).reshape(-1, 3)
-        sigmas = np.array([limits(force) for force in forces])
+        sigmas = np.array([limits(force) for force in (result.forces + (E @ y).reshape(-1, 3))])
         return float((0.5 / sigmas**2).sum() / 4) if (sigmas < 0).all() else 1e6
 
     other = minimize(cost, 0.3 * np.ones(6), method="Nelder-Mead", options={"maxiter": 300})
@@ -146,8 +145,7 @@ def test_hand_without_controllable_internal_forces_has_none() -> None:
     assert quality.pcr(G, J=J) == 0.0
     J = np.zeros((12, 4))
     J[[0, 3, 6, 9], range(4)] = 1.0
-    one_motor = quality.pcr(G, J=J, synergies=np.ones((4, 1)))
-    assert 0.0 < one_motor <= quality.pcr(G) * (1 + 1e-9)
+    assert 0.0 < quality.pcr(G, J=J, synergies=np.ones((4, 1))) <= quality.pcr(G) * (1 + 1e-9)
 
 
 @settings(max_examples=10)

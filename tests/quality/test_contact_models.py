@@ -40,8 +40,7 @@ def test_transpose_gives_contact_velocities(seed: int) -> None:
     center, speed, spin = random.normal(size=(3, 3))
     result = grasp_matrix(points, normals, center=center).T @ np.concatenate([speed, spin])
     velocities = speed + np.cross(spin, points - center)
-    frames = quality.contact_frames(normals)
-    expected = np.einsum("nji,nj->ni", frames, velocities)
+    expected = np.einsum("nji,nj->ni", quality.contact_frames(normals), velocities)
     np.testing.assert_allclose(result.reshape(-1, 3), expected, atol=1e-12)
 
 
@@ -74,8 +73,7 @@ def test_frames_are_right_handed(seed: int) -> None:
 
 
 def test_frames_with_specified_tangents() -> None:
-    normals = [(0, 0, 1), (1, 0, 0)]
-    frames = quality.contact_frames(normals, tangents=[(0, 2, 5), (1, 0, 3)])
+    frames = quality.contact_frames([(0, 0, 1), (1, 0, 0)], tangents=[(0, 2, 5), (1, 0, 3)])
     np.testing.assert_allclose(frames[:, :, 1], [(0, 1, 0), (0, 0, 1)], atol=1e-15)
 
 
@@ -123,8 +121,7 @@ def test_contact_jacobian_matches_finite_differences(seed: int) -> None:
 @given(seeds, st.sampled_from(["frictionless", "hard", "soft", "complete"]))
 def test_hand_jacobian_of_a_hand_that_moves_with_the_object(seed: int, model: str) -> None:
     """J q̇ = Gᵀ ẋ where the hand is one body that moves with the object."""
-    random = np.random.default_rng(seed)
-    points, normals = random_sphere(random, 4)
+    points, normals = random_sphere(np.random.default_rng(seed), 4)
     twists = np.broadcast_to(np.eye(6), (4, 6, 6))
     moved = quality.contact_jacobians(points, np.zeros((4, 3)), twists)
     J = quality.hand_jacobian(moved, normals, model)

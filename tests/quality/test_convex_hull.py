@@ -58,8 +58,7 @@ def test_bounds_enclose_the_reach_of_a_ball() -> None:
 
 def test_minkowski_sum_of_segments_is_a_box() -> None:
     support = of_pyramids(np.eye(6)[:, None], "Linf")
-    vertices = all_vertices(support, 6, 1.0, 200)
-    assert facets_of(vertices).volume == pytest.approx(1.0, rel=1e-8)
+    assert facets_of(all_vertices(support, 6, 1.0, 200)).volume == pytest.approx(1.0, rel=1e-8)
     assert all_vertices(support, 6, 1.0, 20) is None
 
 

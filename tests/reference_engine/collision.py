@@ -135,8 +135,7 @@ def plane_box(plane: Geoms, box: Geoms) -> Points:
 def plane_cylinder(plane: Geoms, cylinder: Geoms) -> Points:
     """Return the lowest points of both caps, and two more on the rim of the lower one."""
     normal = plane.rotation[:, :, 2]
-    points = _rim(cylinder, normal)
-    return joined(*(_on_plane(plane, normal, point, 0.0) for point in points))
+    return joined(*(_on_plane(plane, normal, point, 0.0) for point in _rim(cylinder, normal)))
 
 
 def _rim(cylinder: Geoms, normal: Array) -> list[Array]:
@@ -225,8 +224,7 @@ def segment_box(segment: Geoms, box: Geoms) -> Points:
     closest = _on_box(box, rows, x, normal, height, radius)
     if not run.any():
         return closest
-    t_far = np.where(np.abs(low - t) > np.abs(high - t), low, high)
-    x_far = start + t_far[:, None] * run
+    x_far = start + np.where(np.abs(low - t) > np.abs(high - t), low, high)[:, None] * run
     far = _on_box(box, rows, x_far, along_face, sign * x_far[rows, face] - size[rows, face], radius)
     return joined(closest, _selected(far, low < high))
 
@@ -256,8 +254,7 @@ def _closest_to_box(start: Array, run: Array, size: Array) -> Array:
     knots = np.concatenate([np.zeros((len(start), 1)), np.sort(knots, axis=1)], axis=1)
     knots = np.concatenate([knots, np.ones((len(start), 1))], axis=1)
     x = start[:, None] + knots[:, :, None] * run[:, None]
-    beyond = x - np.clip(x, -size[:, None], size[:, None])
-    slope = np.einsum("nki,ni->nk", beyond, run)
+    slope = np.einsum("nki,ni->nk", x - np.clip(x, -size[:, None], size[:, None]), run)
     positive = slope >= 0.0
     after = np.where(positive.any(axis=1), positive.argmax(axis=1), knots.shape[1] - 1)
     before = np.maximum(after - 1, 0)
@@ -341,8 +338,7 @@ def _closest_to_cylinder(start: Array, run: Array, radius: Array, half: Array) -
         sides = np.stack([(-half - start[:, 2]) / run[:, 2], (half - start[:, 2]) / run[:, 2]])
     overlap = np.clip(np.nan_to_num(sides, nan=0.0), 0.0, 1.0).mean(axis=0)
     t = np.clip(np.where(parallel, overlap, t), 0.0, 1.0)
-    x = start + t[:, None] * run
-    beside = np.abs(x[:, 2]) <= half
+    beside = np.abs((start + t[:, None] * run)[:, 2]) <= half
     if beside.all():
         return t
     rest = ~beside
@@ -368,8 +364,7 @@ def _inside_disc(start: Array, run: Array, radius: Array) -> tuple[Array, Array]
     """Return the parameters between which segments are over caps of cylinders, (n,) each."""
     a = dot(run[:, :2], run[:, :2])
     b = dot(start[:, :2], run[:, :2])
-    c = dot(start[:, :2], start[:, :2]) - radius**2
-    square = b * b - a * c
+    square = b * b - a * (dot(start[:, :2], start[:, :2]) - radius**2)
     root = np.sqrt(np.maximum(square, 0.0))
     divisor = np.where(a > TINY**2, a, 1.0)
     low = np.where(a > TINY**2, (-b - root) / divisor, 0.0)
@@ -537,10 +532,8 @@ def _polygon(size: Array, centre: Array, edges: Array) -> Array:
     one = SQUARE * size
     tolerance = 1.0 + 1e-9
     in_one = (np.abs(two) <= size * tolerance).all(axis=1)
-    weights = (one - centre) @ _inverse(edges).T
-    in_two = (np.abs(weights) <= tolerance).all(axis=1)
-    crossings = _crossings(one, two)
-    corners = np.concatenate([two[in_one], one[in_two], crossings])
+    in_two = (np.abs((one - centre) @ _inverse(edges).T) <= tolerance).all(axis=1)
+    corners = np.concatenate([two[in_one], one[in_two], _crossings(one, two)])
     close = np.abs(corners[:, None] - corners[None]).max(axis=2) <= SAME
     return np.asarray(corners[~np.tril(close, -1).any(axis=1)])
 
@@ -554,8 +547,7 @@ def _crossings(one: Array, two: Array) -> Array:
     s = (r[..., 0] * d2[None, :, 1] - r[..., 1] * d2[None, :, 0]) / safe
     t = (r[..., 0] * d1[:, None, 1] - r[..., 1] * d1[:, None, 0]) / safe
     crossing = (s > 0.0) & (s < 1.0) & (t > 0.0) & (t < 1.0)
-    points = one[:, None] + s[..., None] * d1[:, None]
-    return np.asarray(points[crossing])
+    return np.asarray((one[:, None] + s[..., None] * d1[:, None])[crossing])
 
 
 KERNELS: dict[tuple[int, int], Kernel] = {

@@ -145,8 +145,7 @@ def contact_slopes(normal: Array, spin: Array, forces: Forces, law: Material) ->
     s_s = direction[:, :, None] * direction[:, None, :]
     ratio = mu / speed
     # F = N·n − N·µ·s/|s| with ∂N/∂x = −K·n and ∂N/∂v = −D·n
-    rise = normal - mu[:, None] * direction
-    along = rise[:, :, None] * normal[:, None, :]
+    along = (normal - mu[:, None] * direction)[:, :, None] * normal[:, None, :]
     across = ratio[:, None, None] * (np.eye(3) - n_n) + (slope - ratio)[:, None, None] * s_s
     arm = ring_radius(law)
     spinning = ratio + (slope - ratio) * (arm * spin / speed) ** 2

@@ -20,12 +20,7 @@ from scipy.integrate import DOP853, RK23, RK45, OdeSolver, Radau
 from softgrasp.errors import SimulationError
 from softgrasp.mechanics import Array
 from tests.reference_engine.collision import Points, crossed
-from tests.reference_engine.contact_law import (
-    Forces,
-    Material,
-    contact_forces,
-    contact_slopes,
-)
+from tests.reference_engine.contact_law import Forces, Material, contact_forces, contact_slopes
 from tests.reference_engine.pairs import GeomPairs
 from tests.reference_engine.settings import ReferenceSettings
 
@@ -122,8 +117,7 @@ class ContactDynamics:
         before = data.geom_xpos.copy(), data.geom_xmat.copy()
         while True:
             self._active = self.pairs.near(data, margin)
-            state = self._integrated(velocity, duration)
-            self._evaluate(duration, state)
+            self._evaluate(duration, self._integrated(velocity, duration))
             moved = self._moved(*before)
             if not moved > 0.5 * margin:
                 break
@@ -203,8 +197,7 @@ class ContactDynamics:
         rotations, motions = data.cdof[:, :3], data.cdof[:, 3:]
         # joint axes about the world's origin instead of the centre of mass of their tree
         motions = motions - crossed(rotations, data.subtree_com[self._tree_of_dof])
-        at = points.point[:, None, :]
-        moved = motions[None] + crossed(rotations[None], at)
+        moved = motions[None] + crossed(rotations[None], points.point[:, None, :])
         jacobian = (signs[:, :, None] * moved).transpose(0, 2, 1)
         spin_jacobian = signs * (points.normal @ rotations.T)
         spin = spin_jacobian @ data.qvel

@@ -56,8 +56,7 @@ class GeomPairs:
         """
         geoms = geoms.reshape(-1, 2)
         kinds = model.geom_type[geoms]
-        swapped = kinds[:, 0] > kinds[:, 1]
-        self.geoms = np.where(swapped[:, None], geoms[:, ::-1], geoms)
+        self.geoms = np.where((kinds[:, 0] > kinds[:, 1])[:, None], geoms[:, ::-1], geoms)
         """The two geoms of each pair, (n, 2)."""
         self.bodies = np.asarray(model.geom_bodyid[self.geoms], dtype=np.int64)
         """Their bodies, (n, 2)."""
@@ -99,8 +98,7 @@ class GeomPairs:
         away = centres[self.geoms[:, 1]] - centres[self.geoms[:, 0]]
         gap = np.sqrt(np.einsum("ni,ni->n", away, away)) - self._reach
         if self._planes.any():
-            planes = self.geoms[self._planes, 0]
-            up = data.geom_xmat[planes].reshape(-1, 3, 3)[:, :, 2]
+            up = data.geom_xmat[self.geoms[self._planes, 0]].reshape(-1, 3, 3)[:, :, 2]
             height = np.einsum("ni,ni->n", away[self._planes], up)
             gap[self._planes] = height - self._reach[self._planes]
         batches: defaultdict[tuple[Kernel, int, int], list[int]] = defaultdict(list)

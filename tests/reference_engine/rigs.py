@@ -95,8 +95,7 @@ class Bounce:
         ratio = damping / (2.0 * math.sqrt(stiffness * mass))
         swing = rate * math.sqrt(1.0 - ratio**2)
         self._decay, self._swing, self._speed = ratio * rate, swing, speed
-        deepest = math.atan2(swing, self._decay) / swing
-        self.depth = self._position(deepest)
+        self.depth = self._position(math.atan2(swing, self._decay) / swing)
         end = math.atan2(2.0 * ratio * math.sqrt(1.0 - ratio**2), 1.0 - 2.0 * ratio**2)
         self.duration = (math.pi - end) / swing
         """Until the force is zero [s]."""

@@ -57,11 +57,7 @@ class TouchReader(ContactReader):
         super().__init__(dynamics.model)
         self._dynamics = dynamics
 
-    def read(
-        self,
-        data: mujoco.MjData,
-        bodies: Container[str] | None = None,
-    ) -> list[ContactPoint]:
+    def read(self, data: mujoco.MjData, bodies: Container[str] | None = None) -> list[ContactPoint]:
         """Read the contacts with objects; see ``ContactReader.read``.
 
         Args:
@@ -108,11 +104,7 @@ class TouchReader(ContactReader):
             )
         return points
 
-    def forces_on(
-        self,
-        data: mujoco.MjData,
-        body: str,
-    ) -> dict[str, Array]:
+    def forces_on(self, data: mujoco.MjData, body: str) -> dict[str, Array]:
         """Sum the contact forces of other bodies on one; see ``ContactReader.forces_on``."""
         sums: dict[str, Array] = {}
         for row in self._rows():

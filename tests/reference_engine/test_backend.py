@@ -46,8 +46,7 @@ def test_forces_on_a_held_ball_balance_its_weight(held):
     weight = 9.81 * mass
     assert len(touch.points.pair) == 4
     assert into @ forces == pytest.approx([0.0, 0.0, weight], abs=1e-3 * weight)
-    friction = np.linalg.norm(touch.forces.friction, axis=1)
-    assert (friction < 0.5 * touch.forces.normal).all()
+    assert (np.linalg.norm(touch.forces.friction, axis=1) < 0.5 * touch.forces.normal).all()
 
 
 @pytest.mark.slow
@@ -84,7 +83,6 @@ def test_a_result_has_the_fields_of_other_engines(held):
     (warning,) = result.warnings
     assert "not resolved: compared at control samples only" in warning
     assert [phase.name for phase in result.phases] == ["close", "hold test"]
-    assert result.quality_log is not None
     assert len(result.quality_log.contacts(0)["points"]) == 4
 
 
@@ -107,10 +105,7 @@ def test_prescribed_fingers_press_with_stiffness_times_depth():
     ("change", "sentence"),
     [
         (lambda: scene("ellipsoid"), "geom 'object'"),
-        (
-            lambda: sg.load_scene("hybrid_sphere"),
-            "hand.soft_fingers: the reference engine has no soft",
-        ),
+        (lambda: sg.load_scene("hybrid_sphere"), "hand.soft_fingers: the reference engine has"),
         (lambda: sg.load_scene("foam_cube"), "object.elasticity: the reference engine has no"),
         (lambda: scene(contact=sg.Contact(model="native")), "contact.model"),
         (

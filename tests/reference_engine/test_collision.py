@@ -127,8 +127,7 @@ def test_flat_contacts_have_a_point_at_every_corner(lower, upper, count):
 
 
 def test_a_brick_lies_on_its_four_corners_and_not_beside_them():
-    dynamics = rig(FLOOR + free(SHAPES["box"], "0 0 0.0099"), law())
-    at = dynamics.touch.points.point
+    at = rig(FLOOR + free(SHAPES["box"], "0 0 0.0099"), law()).touch.points.point
     assert np.abs(at[:, 0]) == pytest.approx(0.02)
     assert np.abs(at[:, 1]) == pytest.approx(0.03)
     assert at[:, 2] == pytest.approx(-5e-5)

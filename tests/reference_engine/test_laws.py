@@ -11,16 +11,7 @@ import pytest
 from tests.reference_engine.contact_law import coefficient
 from tests.reference_engine.dynamics import ContactDynamics
 from tests.reference_engine.pairs import GeomPairs
-from tests.reference_engine.rigs import (
-    FLOOR,
-    GRAVITY,
-    Bounce,
-    energy,
-    free,
-    law,
-    momentum,
-    rig,
-)
+from tests.reference_engine.rigs import FLOOR, GRAVITY, Bounce, energy, free, law, momentum, rig
 from tests.reference_engine.settings import ReferenceSettings
 
 EXACT = {
@@ -92,8 +83,7 @@ def test_a_ball_bounces_as_a_damped_oscillator(mass, damping):
 def test_a_loaded_contact_has_period_and_decrement_of_its_mass():
     stiffness, damping = 1e4, 10.0
     sag = GRAVITY / stiffness
-    ball = free(BALL, f"0 0 {0.03 - sag - 3e-4}")
-    dynamics = rig(FLOOR + ball, law(stiffness, damping))
+    dynamics = rig(FLOOR + free(BALL, f"0 0 {0.03 - sag - 3e-4}"), law(stiffness, damping))
     heights = [-3e-4]
     for _ in range(150):
         dynamics.advance(1e-3)
@@ -128,8 +118,7 @@ def on_slope(fraction: float, friction: float = 0.5) -> float:
 
 def test_a_block_sticks_below_the_friction_angle_and_slides_above():
     # under a fraction f of the limit a contact creeps with x·(3 − x²)/2 = f of the stick speed
-    creep = on_slope(0.95)
-    x = creep / 1e-4
+    x = on_slope(0.95) / 1e-4
     assert 0.5 * x * (3.0 - x * x) == pytest.approx(0.95, rel=1e-3)
     slope = math.atan(1.1 * 0.5)
     gain = GRAVITY * (math.sin(slope) - 0.5 * math.cos(slope))
@@ -149,8 +138,7 @@ def test_friction_decreases_to_its_dynamic_coefficient():
 
 def test_a_spinning_ball_stops_by_its_moment_about_the_normal():
     torsion, inertia = 0.003, 0.4 * 0.03**2
-    ball = free(BALL, "0 0 0.0299019")
-    dynamics = rig(FLOOR + ball, law(torsion=torsion))
+    dynamics = rig(FLOOR + free(BALL, "0 0 0.0299019"), law(torsion=torsion))
     dynamics.data.qvel[5] = 10.0
     dynamics.start()
     for _ in range(50):
@@ -206,8 +194,7 @@ def test_a_rotated_scene_moves_alike():
                 [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
             ]
         )
-        place = " ".join(map(str, rotation @ [0.0, 0.0, 0.03]))
-        brick = free(BRICK, place, f"{w} {x} {y} {z}")
+        brick = free(BRICK, " ".join(map(str, rotation @ [0.0, 0.0, 0.03])), f"{w} {x} {y} {z}")
         dynamics = rig(floor + brick, law(torsion=0.003), rotation @ [0.0, 0.0, -GRAVITY])
         dynamics.data.qvel[:3] = rotation @ [0.2, 0.1, -0.5]
         dynamics.data.qvel[3:] = 3.0, -2.0, 4.0  # in the frame of the body
@@ -247,18 +234,15 @@ def test_a_motor_presses_a_joint_into_its_limit():
         data.ctrl[0] = moment
         for _ in range(30):
             dynamics.advance(5e-3)
-        given = moment / (1e6 * inertia[0, 0])
-        assert data.qpos[0] - limit == pytest.approx(given, rel=1e-2)
+        assert data.qpos[0] - limit == pytest.approx(moment / (1e6 * inertia[0, 0]), rel=1e-2)
 
 
 def test_a_prescribed_joint_follows_its_motion_and_throws_what_lies_on_it():
     """A slider that rises with a constant speed throws a ball off as a bounce does."""
     slider = '<body><joint type="slide" axis="0 0 1"/><geom type="box" size="0.1 0.1 0.01"/></body>'
-    ball = free(BALL, "0 0 0.04", mass=0.9)
-    dynamics = rig(slider + ball, law(), NO_GRAVITY, prescribed=[0])
+    dynamics = rig(slider + free(BALL, "0 0 0.04", mass=0.9), law(), NO_GRAVITY, prescribed=[0])
     for _ in range(30):
         dynamics.advance(1e-3, np.array([0.1]))
     expected = Bounce(0.9, 1e5, 300.0, 0.1)
     assert dynamics.data.qpos[0] == pytest.approx(0.003, rel=1e-9)
-    thrown_off = 0.1 * (1.0 + expected.restitution)
-    assert dynamics.data.qvel[3] == pytest.approx(thrown_off, rel=1e-3)
+    assert dynamics.data.qvel[3] == pytest.approx(0.1 * (1.0 + expected.restitution), rel=1e-3)

@@ -18,7 +18,7 @@ def _camera(model, data, azimuth=125.0, size=SIZE):
 
 
 @pytest.mark.gl
-@pytest.mark.parametrize("kind", ["sphere", "ellipsoid", "mug"])
+@pytest.mark.parametrize("kind", ["sphere", "ellipsoid", "pipe"])
 def test_silhouettes_agree_with_opengl(make_scene, mask_of, egl, kind):
     model, data = make_scene(kind)
     camera = _camera(model, data)
@@ -101,7 +101,7 @@ def test_every_ray_agrees_with_the_coarse_first_image(scene, mask_of):
 
 
 def test_two_draws_are_equal_and_nothing_is_changed(make_scene):
-    model, data = make_scene("mug")
+    model, data = make_scene("pipe")
     camera = _camera(model, data)
     before = model.geom_size.copy(), model.geom_rgba.copy(), data.qpos.copy(), data.geom_xpos.copy()
     with open_renderer(model, *SIZE, "raycast") as renderer:
@@ -146,7 +146,7 @@ def test_hidden_groups_and_clear_geoms_are_not_drawn():
 
 @pytest.mark.parametrize("size", [(2, 2), (2, 3), (61, 47), (64, 33)])
 def test_any_size(make_scene, size):
-    model, data = make_scene("mug")
+    model, data = make_scene("pipe")
     with open_renderer(model, *size, "raycast") as renderer:
         assert renderer.draw(data, _camera(model, data)).shape == (size[1], size[0], 3)
 

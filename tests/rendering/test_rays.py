@@ -49,9 +49,7 @@ def test_grown_adds_the_neighbours_beside():
 
 
 HULLS = hnp.arrays(
-    float,
-    st.tuples(st.integers(1, 3), st.integers(1, 6), st.just(2)),
-    elements=st.floats(-20, 60),
+    float, st.tuples(st.integers(1, 3), st.integers(1, 6), st.just(2)), elements=st.floats(-20, 60)
 )
 
 

@@ -1,13 +1,12 @@
 """Smooth normals, soft shadows and skins of the ray caster."""
 
-from __future__ import annotations
-
 import copy
 from concurrent.futures import ThreadPoolExecutor
 
 import mujoco
 import numpy as np
 import pytest
+import trimesh
 
 import softgrasp as sg
 from softgrasp.model.hand import build_hand_spec
@@ -49,27 +48,11 @@ def _model(vertices, faces):
     return model, data
 
 
-def _ball(rings=12, slices=20, squeeze=(0.5, 0.4, 0.3)):
-    polar = np.pi * (np.arange(rings) + 0.5) / rings
-    rotation = 2 * np.pi * np.arange(slices) / slices
-    flat = np.stack([np.cos(rotation), np.sin(rotation)], axis=1)
-    ring = np.sin(polar)[:, None, None] * flat
-    height = np.broadcast_to(np.cos(polar)[:, None, None], (rings, slices, 1))
-    vertices = np.concatenate([ring, height], axis=-1).reshape(-1, 3)
-    vertices = np.vstack([vertices, [[0, 0, 1], [0, 0, -1]]]) * squeeze
-    i, j = np.meshgrid(np.arange(rings - 1), np.arange(slices), indexing="ij")
-    a, b = i * slices + j, i * slices + (j + 1) % slices
-    side = np.stack([a, a + slices, b, b, a + slices, b + slices], axis=-1).reshape(-1, 3)
-    around, ahead, last = np.arange(slices), (np.arange(slices) + 1) % slices, (rings - 1) * slices
-    north = np.stack([np.full(slices, rings * slices), around, ahead], axis=1)
-    south = np.stack([np.full(slices, rings * slices + 1), last + ahead, last + around], axis=1)
-    return vertices, np.vstack([side, north, south])
-
-
 def test_normals_of_a_round_mesh_follow_the_shape_not_the_triangles():
-    model, data = _model(*_ball())
+    ball, squeeze = trimesh.creation.icosphere(2), np.array([0.5, 0.4, 0.3])
+    model, data = _model(ball.vertices * squeeze, ball.faces)
     points, flat, local, local_flat, frame = _hits(model, data)
-    true = points / np.array([0.5, 0.4, 0.3]) ** 2
+    true = points / squeeze**2
     true /= np.linalg.norm(true, axis=1, keepdims=True)
     smooth = smooth_mesh(model, 0).at(local, local_flat) @ frame.T
     assert np.allclose(np.linalg.norm(smooth, axis=1), 1.0)
@@ -80,20 +63,8 @@ def test_normals_of_a_round_mesh_follow_the_shape_not_the_triangles():
 
 
 def test_a_flat_side_of_many_triangles_keeps_its_normal():
-    rotation = 2 * np.pi * np.arange(24) / 24
-    ring = np.stack([0.3 * np.cos(rotation), 0.3 * np.sin(rotation)], axis=1)
-    vertices = np.vstack(
-        [np.column_stack([ring, np.full(24, z)]) for z in (-0.2, 0.2)]
-        + [[[0, 0, -0.2], [0, 0, 0.2]]]
-    )
-    near, far = np.arange(24), (np.arange(24) + 1) % 24
-    faces = [
-        np.stack([near, far, far + 24], axis=1),
-        np.stack([near, far + 24, near + 24], axis=1),
-        np.stack([np.full(24, 49), near + 24, far + 24], axis=1),
-        np.stack([np.full(24, 48), far, near], axis=1),
-    ]
-    model, data = _model(vertices, np.vstack(faces))
+    tube = trimesh.creation.cylinder(radius=0.3, height=0.4, sections=24)
+    model, data = _model(tube.vertices, tube.faces)
     points, _, local, local_flat, frame = _hits(model, data)
     smooth = smooth_mesh(model, 0).at(local, local_flat) @ frame.T
     top = (points[:, 2] > 0.2 - 1e-6) & (np.hypot(points[:, 0], points[:, 1]) < 0.29)
@@ -179,9 +150,7 @@ def posed(model: mujoco.MjModel, bend: float) -> mujoco.MjData:
 
 
 @pytest.mark.parametrize("bend", [0.0, 0.2])
-def test_a_ray_meets_the_triangle_that_a_slow_search_finds(
-    model: mujoco.MjModel, bend: float
-) -> None:
+def test_a_ray_meets_the_triangle_that_a_slow_search_finds(model, bend):
     data, skins = posed(model, bend), skins_of(model)
     columns, rows = np.meshgrid(np.arange(0, 160, 5) + 0.5, np.arange(0, 120, 5) + 0.5)
     rays = CAMERA.rays(columns, rows, *SKINS_SIZE).reshape(-1, 3)
@@ -211,7 +180,7 @@ def test_a_ray_meets_the_triangle_that_a_slow_search_finds(
     assert [result[k] for k in target] == pytest.approx(list(target.values()))
 
 
-def test_what_stands_in_front_hides_the_skin(model: mujoco.MjModel) -> None:
+def test_what_stands_in_front_hides_the_skin(model):
     data, skins = posed(model, 0.1), skins_of(model)
     rays = CAMERA.rays(np.arange(160) + 0.5, np.full(160, 75.5), *SKINS_SIZE)
     caster = SkinCaster(skins, data, CAMERA.position, CAMERA.axes())
@@ -222,9 +191,7 @@ def test_what_stands_in_front_hides_the_skin(model: mujoco.MjModel) -> None:
     assert (np.einsum("nx,nx->n", seen.normal, rays[seen.ray]) < 0.3).all()
 
 
-def test_the_links_under_a_skin_are_not_drawn_and_an_image_is_the_same_twice(
-    model: mujoco.MjModel,
-) -> None:
+def test_the_links_under_a_skin_are_not_drawn_and_an_image_is_the_same_twice(model):
     data = posed(model, 0.15)
     with open_renderer(model, *SKINS_SIZE, "raycast") as renderer:
         first = renderer.draw(data, CAMERA)
@@ -239,7 +206,7 @@ def test_the_links_under_a_skin_are_not_drawn_and_an_image_is_the_same_twice(
 
 @pytest.mark.gl
 @pytest.mark.parametrize("bend", [0.0, 0.2])
-def test_both_renderers_see_the_same_outline(model: mujoco.MjModel, bend: float) -> None:
+def test_both_renderers_see_the_same_outline(model, bend):
     if not (gl.gl_available("egl") or gl.gl_available("osmesa")):
         pytest.skip("needs OpenGL")
     data, masks = posed(model, bend), []
@@ -262,9 +229,7 @@ def test_both_renderers_see_the_same_outline(model: mujoco.MjModel, bend: float)
         ("raycast", 0),
     ],
 )
-def test_the_colour_of_a_link_is_that_of_its_skin_for_one_image(
-    model: mujoco.MjModel, kind: str, noise: int
-) -> None:
+def test_the_colour_of_a_link_is_that_of_its_skin_for_one_image(model, kind, noise):
     if kind == "gl" and not (gl.gl_available("egl") or gl.gl_available("osmesa")):
         pytest.skip("needs OpenGL")
     green = (0.0, 1.0, 0.0, 1.0)

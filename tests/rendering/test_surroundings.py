@@ -1,7 +1,5 @@
 """Images of several objects, walls and tables."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -23,7 +21,7 @@ def corner() -> sg.GraspResult:
 
 
 @pytest.mark.parametrize("name", ["two_spheres", "beside"])
-def test_every_object_is_shown_where_it_was(name: str) -> None:
+def test_every_object_is_shown_where_it_was(name):
     playback = Playback(sg.simulate(sg.load_scene(name)))
     for row in (0, len(playback.result.time) // 2, len(playback.result.time) - 1):
         data = playback.pose(float(playback.result.time[row]))
@@ -34,7 +32,7 @@ def test_every_object_is_shown_where_it_was(name: str) -> None:
             assert abs(data.xquat[index] @ quaternion[row]) == pytest.approx(1.0)
 
 
-def test_walls_do_not_widen_the_image(corner: sg.GraspResult) -> None:
+def test_walls_do_not_widen_the_image(corner):
     alone = corner.scene.replace(surroundings=corner.scene.surroundings[:1])
     far = [np.abs(Playback(corner).cloud()).max()]
     with_walls = {part.name for part in corner.scene.surroundings}
@@ -43,7 +41,7 @@ def test_walls_do_not_widen_the_image(corner: sg.GraspResult) -> None:
     assert far[0] < 1.2 * far[1]
 
 
-def test_the_camera_points_into_the_corner(corner: sg.GraspResult) -> None:
+def test_the_camera_points_into_the_corner(corner):
     playback = Playback(corner)
     camera = framing([playback], SIZE)
     data = playback.pose(float(corner.time[-1]))
@@ -57,7 +55,7 @@ def test_the_camera_points_into_the_corner(corner: sg.GraspResult) -> None:
     assert seen.count("wall2") > 0
 
 
-def test_the_ray_caster_draws_walls_in_their_colour(corner: sg.GraspResult) -> None:
+def test_the_ray_caster_draws_walls_in_their_colour(corner):
     playback = Playback(corner)
     (image,) = render_key_frames(corner, [0.0], renderer="raycast", size=SIZE)
     bare = corner.scene.replace(surroundings=corner.scene.surroundings[:1], duration=0.01)
@@ -73,7 +71,7 @@ def test_the_ray_caster_draws_walls_in_their_colour(corner: sg.GraspResult) -> N
     assert AROUND_RGBA["wall"][0] > AROUND_RGBA["wall"][2]
 
 
-def test_one_table_is_the_floor_and_several_are_slabs() -> None:
+def test_one_table_is_the_floor_and_several_are_slabs():
     low = sg.Table(height=-0.3)
     alone = sg.compile_model(pinch(surroundings=(low,)))
     assert alone.geom(FLOOR_NAME).pos[2] == -0.3
@@ -85,7 +83,7 @@ def test_one_table_is_the_floor_and_several_are_slabs() -> None:
     assert {both.geom("table").id, both.geom("table2").id} <= set(shown.tolist())
 
 
-def test_the_floor_lies_below_what_stands_around() -> None:
+def test_the_floor_lies_below_what_stands_around():
     wall = sg.description.Wall(point=(-0.5, 0, -0.4), normal=(1, 0, 0), size=(0.2, 0.4))
     far = sg.description.PlacedObject(object=ball(), position=(1, 0, -1))
     assert sg.compile_model(pinch(surroundings=(wall,))).geom(FLOOR_NAME).pos[2] <= -0.62

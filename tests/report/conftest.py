@@ -1,7 +1,5 @@
 """Results of every kind that a report shows."""
 
-from __future__ import annotations
-
 import pytest
 
 import softgrasp as sg

@@ -54,15 +54,7 @@ def convergence() -> list[ConvergencePoint]:
 
 
 def draw_convergence(points: list[ConvergencePoint], path: str | Path) -> Path:
-    """Draw tip errors over the number of joints: a panel a load, a line a layout.
-
-    Args:
-        points: What ``convergence`` found.
-        path: The ``.png`` to write.
-
-    Raises:
-        ResultError: The place cannot be written.
-    """
+    """Draw tip errors over the number of joints: a panel a load, a line a layout."""
     from matplotlib.lines import Line2D
 
     with style.figure(path, 3.2) as (figure, table):

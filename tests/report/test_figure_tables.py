@@ -1,14 +1,11 @@
 """The CSV table beside every figure: what was drawn, and what was recorded."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-import softgrasp as sg
 from softgrasp.io.tables import with_numbers
 from softgrasp.report import style
 from softgrasp.report.contact_figures import draw_contacts, draw_quality
@@ -25,7 +22,7 @@ def _coarse(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(style, "DPI", 30)
 
 
-def test_columns_over_the_same_times_stand_beside_them(tmp_path: Path) -> None:
+def test_columns_over_the_same_times_stand_beside_them(tmp_path):
     with style.figure(tmp_path / "a.png", 2.0) as (figure, table):
         axes = figure.add_subplot()
         first = table.plot(axes, [0.0, 1.0], [2.0, 4.0], "force [N]", color="#123456")
@@ -43,21 +40,21 @@ def test_columns_over_the_same_times_stand_beside_them(tmp_path: Path) -> None:
     ]
 
 
-def test_a_name_that_is_taken_gets_a_number(tmp_path: Path) -> None:
+def test_a_name_that_is_taken_gets_a_number(tmp_path):
     with style.figure(tmp_path / "a.png", 1.0, 1.0) as (_, table):
         table.add({"x": [1.0], "y": [2.0]})
         table.add({"x": [1.0], "y": [3.0]})
     assert rows_of(tmp_path / "a.csv") == [{"x": "1", "y": "2", "y (2)": "3"}]
 
 
-def test_an_image_has_no_table(tmp_path: Path) -> None:
+def test_an_image_has_no_table(tmp_path):
     with style.figure(tmp_path / "a.png", 1.0, 1.0) as (figure, _):
         figure.add_axes((0, 0, 1, 1)).imshow(np.zeros((4, 4, 3)))
     assert [path.name for path in tmp_path.iterdir()] == ["a.png"]
     assert with_numbers([tmp_path / "a.png"]) == [tmp_path / "a.png"]
 
 
-def test_columns_of_a_grasp_are_what_was_recorded(held: sg.GraspResult, tmp_path: Path) -> None:
+def test_columns_of_a_grasp_are_what_was_recorded(held, tmp_path):
     rows = rows_of(draw_contacts(held, tmp_path / "a.png").with_suffix(".csv"))
     times = np.array([float(row[TIME]) for row in rows])
     assert times[0] == held.time[0]
@@ -71,7 +68,7 @@ def test_columns_of_a_grasp_are_what_was_recorded(held: sg.GraspResult, tmp_path
     assert on == held.in_contact[samples, body].tolist()
 
 
-def test_joints_object_and_quality_have_their_units(held: sg.GraspResult, tmp_path: Path) -> None:
+def test_joints_object_and_quality_have_their_units(held, tmp_path):
     heads = {}
     figures = {"joints": draw_joints, "object": draw_object, "quality": draw_quality}
     for name, draw in figures.items():
@@ -86,5 +83,4 @@ def test_joints_object_and_quality_have_their_units(held: sg.GraspResult, tmp_pa
     assert float(motion["ball z [mm]"]) == pytest.approx(
         1e3 * held.object.displacement_m[2], abs=1e-6
     )
-    assert held.quality_log is not None
     assert float(dict(heads["quality"])["ε"]) == pytest.approx(held.quality_log.epsilon[-1])

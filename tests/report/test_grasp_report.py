@@ -1,12 +1,10 @@
 """Report files: complete, self-contained, consistent with the result; embedded images."""
 
-from __future__ import annotations
-
 import base64
 import io
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from html.parser import HTMLParser
@@ -36,20 +34,10 @@ from softgrasp.report.style import DPI, WIDTH, figure
 from softgrasp.report.time_series import draw_joints, draw_object
 
 FILES = [
-    "result.json",
-    "trajectory.npz",
-    "contacts.png",
-    "contacts.csv",
-    "joints.png",
-    "joints.csv",
-    "object.png",
-    "object.csv",
-    "quality.png",
-    "quality.csv",
-    "strip.png",
-    "grasp.mp4",
+    "result.json", "trajectory.npz", "contacts.png", "contacts.csv", "joints.png", "joints.csv",
+    "object.png", "object.csv", "quality.png", "quality.csv", "strip.png", "grasp.mp4",
     "report.html",
-]
+]  # fmt: skip
 FINE, COARSE = style.DPI, 60
 VOID = {"meta", "img", "br", "link", "input", "hr"}
 
@@ -109,34 +97,34 @@ def written(
     return directory
 
 
-def test_all_files_are_there_and_no_other(written: Path):
+def test_all_files_are_there_and_no_other(written):
     assert sorted(path.name for path in written.iterdir()) == sorted(FILES)
     assert all(path.stat().st_size > 0 for path in written.iterdir())
     assert (written / "report.html").stat().st_size < 5e6
 
 
-def test_figures_are_fine_enough_for_print(written: Path):
+def test_figures_are_fine_enough_for_print(written):
     assert FINE >= 300
     for name in ("contacts.png", "joints.png", "object.png"):
         assert imageio.imread(written / name).shape[1] == style.WIDTH * COARSE
 
 
-def test_the_report_needs_no_other_file(written: Path):
+def test_the_report_holds_its_files_and_needs_no_other(written):
     html = (written / "report.html").read_text(encoding="utf-8")
-    result = Page(html)
-    assert len(result.references) == 6
-    assert all(reference.startswith("data:") for reference in result.references)
+    page = Page(html)
+    assert len(page.references) == 6
+    assert all(reference.startswith("data:") for reference in page.references)
     assert not re.search(r"https?:|file:|url\(|@import|<script|<link", html)
-
-
-def test_the_report_holds_the_files_themselves(written: Path):
-    references = Page((written / "report.html").read_text(encoding="utf-8")).references
-    contents = {base64.b64decode(reference.split(",", 1)[1]) for reference in references}
+    contents = {base64.b64decode(reference.split(",", 1)[1]) for reference in page.references}
     target = {(written / name).read_bytes() for name in FILES if name.endswith((".png", ".mp4"))}
     assert contents == target
+    for name in ("contacts", "joints", "object", "quality"):
+        assert f"{name}.png, {name}.csv" in page.text
+    assert "strip.png" in page.text
+    assert "strip.csv" not in page.text
 
 
-def test_the_report_states_what_the_result_holds(written: Path, held: sg.GraspResult):
+def test_the_report_states_what_the_result_holds(written, held):
     text = Page((written / "report.html").read_text(encoding="utf-8")).text
     assert grasp_text.summary(held) in text
     assert "four_finger grasps ball" in text
@@ -145,36 +133,31 @@ def test_the_report_states_what_the_result_holds(written: Path, held: sg.GraspRe
     assert "drawn by the built-in ray caster" in text
     for event in held.events:
         assert f"{event.time_s:.4f}" in text
-
-
-def test_the_result_in_the_directory_is_the_result(written: Path, held: sg.GraspResult):
     assert sg.load_result(written).trajectory_sha256 == held.trajectory_sha256
     assert json.loads((written / "result.json").read_text())["held"] is True
 
 
-def test_without_images(held: sg.GraspResult, tmp_path: Path):
+def test_without_images(held, tmp_path):
     paths = grasp_report.write_report(held, tmp_path, renderer="none")
     assert [path.name for path in paths] == [*FILES[:10], "report.html"]
     result = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
     assert len(result.references) == 4
 
 
-def test_without_the_report(held: sg.GraspResult, tmp_path: Path):
+def test_without_the_report(held, tmp_path):
     paths = grasp_report.write_report(held, tmp_path, renderer="raycast", report=False)
     assert [path.name for path in paths] == [*FILES[:2], "grasp.mp4"]
 
 
 @pytest.mark.slow
-def test_an_image_of_an_earlier_run_does_not_get_into_the_report(
-    held: sg.GraspResult, tmp_path: Path
-):
+def test_an_image_of_an_earlier_run_does_not_get_into_the_report(held, tmp_path):
     (tmp_path / "strip.png").write_bytes(b"another run")
     grasp_report.write_report(held, tmp_path, renderer="none")
     assert "Key frames" not in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("kind", ["no_contact", "diverged"])
-def test_a_run_that_failed_has_a_report(kind: str, request: pytest.FixtureRequest, tmp_path: Path):
+def test_a_run_that_failed_has_a_report(kind, request, tmp_path):
     result: sg.GraspResult = request.getfixturevalue(kind)
     grasp_report.write_report(result, tmp_path, renderer="raycast")
     text = Page((tmp_path / "report.html").read_text(encoding="utf-8")).text
@@ -184,7 +167,7 @@ def test_a_run_that_failed_has_a_report(kind: str, request: pytest.FixtureReques
     assert result.outcome.name.capitalize() in text
 
 
-def test_names_cannot_break_the_report(held: sg.GraspResult, tmp_path: Path):
+def test_names_cannot_break_the_report(held, tmp_path):
     scene = held.scene.replace(name="<script>alert('x')</script>", source="a < b & c")
     grasp_report.write_report(
         replace(held, scene=scene, warnings=("1 < 2",)), tmp_path, renderer="none"
@@ -198,7 +181,7 @@ def test_names_cannot_break_the_report(held: sg.GraspResult, tmp_path: Path):
 
 
 @pytest.mark.parametrize("draw", [draw_contacts, draw_joints, draw_object])
-def test_a_hand_of_24_joints_is_drawn(draw: Callable[[sg.GraspResult, Path], Path], tmp_path: Path):
+def test_a_hand_of_24_joints_is_drawn(draw, tmp_path):
     result = sg.simulate(
         sg.GraspScene(
             hand=sg.load_hand("human_24dof"),
@@ -209,7 +192,7 @@ def test_a_hand_of_24_joints_is_drawn(draw: Callable[[sg.GraspResult, Path], Pat
     assert imageio.imread(draw(result, tmp_path / "a.png")).shape[1] == style.WIDTH * COARSE
 
 
-def test_only_what_touched_has_a_panel(held: sg.GraspResult, tmp_path: Path):
+def test_only_what_touched_has_a_panel(held, tmp_path):
     touched = {one.body for one in held.contacts if one.first_touch_s is not None}
     cells = contact_figures._cells(held, touched)
     assert set(cells.values()) == {body for body in touched if held.contact_of(body).finger}
@@ -228,13 +211,13 @@ def test_phalanges_of_the_same_number_stand_below_one_another():
     assert cells == {(0, 1): "index_P2", (1, 0): "thumb_P1", (1, 1): "thumb_P2"}
 
 
-def test_what_never_touched_is_one_panel(no_contact: sg.GraspResult, tmp_path: Path):
+def test_what_never_touched_is_one_panel(no_contact, tmp_path):
     drawn = draw_contacts(no_contact, tmp_path / "a.png")
     height, width = imageio.imread(drawn).shape[:2]
     assert height < 0.25 * width
 
 
-def test_free_fall_does_not_set_the_scale_of_motion(held: sg.GraspResult, tmp_path: Path):
+def test_free_fall_does_not_set_the_scale_of_motion(held, tmp_path):
     late = len(held.time) - 20
     force = held.normal_force.copy()
     force[late:] = 0.0
@@ -254,17 +237,7 @@ def test_free_fall_does_not_set_the_scale_of_motion(held: sg.GraspResult, tmp_pa
         assert not any("10000" in text.get_text() for text in axes.get_legend().get_texts())
 
 
-def test_captions_of_key_frames_have_one_line():
-    assert (
-        contact_figures._one_line("last established: left P2 + 2 more") == "last: left P2 + 2 more"
-    )
-    assert (
-        contact_figures._one_line("first contact: F1 P3 + 3 more")
-        == "first contact: F1 P3 + 3 more"
-    )
-
-
-def test_runs_are_compared(held: sg.GraspResult, no_contact: sg.GraspResult, tmp_path: Path):
+def test_runs_are_compared(held, no_contact, tmp_path):
     results, labels = [held, no_contact], ["held", "not touched"]
     overlay = overlay_objects(results, labels, tmp_path / "overlay.png")
     poses = final_poses(results, labels, tmp_path / "poses.png", renderer="raycast")
@@ -272,9 +245,7 @@ def test_runs_are_compared(held: sg.GraspResult, no_contact: sg.GraspResult, tmp
     assert imageio.imread(poses).shape[1] == 2 * (146 + 12) + 12
 
 
-def test_only_components_that_move_are_drawn(
-    held: sg.GraspResult, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_only_components_that_move_are_drawn(held, tmp_path, monkeypatch):
     notes: list[str] = []
     monkeypatch.setattr(style, "footnote", lambda figure, text: notes.append(
         f"{', '.join(axes.get_title(loc='left') for axes in figure.axes)}; {text}"))  # fmt: skip
@@ -294,9 +265,7 @@ def test_only_components_that_move_are_drawn(
     ]
 
 
-def test_a_figure_that_fails_leaves_no_file(
-    held: sg.GraspResult, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_figure_that_fails_leaves_no_file(held, tmp_path, monkeypatch):
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
@@ -306,18 +275,12 @@ def test_a_figure_that_fails_leaves_no_file(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_figures_leave_no_trace_in_matplotlib(held: sg.GraspResult, tmp_path: Path):
+def test_figures_leave_no_trace_in_matplotlib(held, tmp_path):
     import matplotlib as mpl
 
     before = dict(mpl.rcParams)
     draw_object(held, tmp_path / "object.png")
     assert dict(mpl.rcParams) == before
-
-
-def test_templates_travel_with_the_package():
-    directory = files("softgrasp.report") / "templates"
-    assert (directory / "report.html.j2").is_file()
-    assert (directory / "report.css").is_file()
 
 
 TEMPLATES = sorted(
@@ -328,7 +291,7 @@ TEMPLATES = sorted(
 
 
 @pytest.mark.parametrize("name", TEMPLATES)
-def test_every_report_has_the_head_and_the_style_of_all(name: str):
+def test_every_report_has_the_head_and_the_style_of_all(name):
     source = files("softgrasp.report").joinpath("templates", name).read_text("utf-8")
     assert source.startswith('{% extends "base.html.j2" %}')
     # one head, one style, one way to show a figure; and nothing from the network
@@ -345,14 +308,6 @@ def test_the_style_knows_night_paper_and_phones():
     assert not re.search(r"https?:|url\(|@import", css)
     base = directory.joinpath("base.html.j2").read_text("utf-8")
     assert '<meta name="viewport" content="width=device-width, initial-scale=1">' in base
-
-
-def test_the_report_names_the_files_of_its_figures(written: Path):
-    text = Page((written / "report.html").read_text(encoding="utf-8")).text
-    for name in ("contacts", "joints", "object", "quality"):
-        assert f"{name}.png, {name}.csv" in text
-    assert "strip.png" in text
-    assert "strip.csv" not in text
 
 
 # Embedded images.
@@ -373,7 +328,7 @@ def photograph(tmp_path: Path) -> Path:
     return path
 
 
-def test_photographs_go_into_a_report_smaller_and_unchanged(photograph: Path) -> None:
+def test_photographs_go_into_a_report_smaller_and_unchanged(photograph):
     shown = embed_image(photograph)
     assert shown.source.startswith("data:image/webp;base64,")
     assert len(shown.source) < 0.5 * photograph.stat().st_size
@@ -383,9 +338,7 @@ def test_photographs_go_into_a_report_smaller_and_unchanged(photograph: Path) ->
 
 
 @pytest.mark.parametrize(("width", "fraction"), [(WIDTH, 1.0), (0.4 * WIDTH, 0.4)])
-def test_figures_keep_their_bytes_and_their_width(
-    tmp_path: Path, width: float, fraction: float
-) -> None:
+def test_figures_keep_their_bytes_and_their_width(tmp_path, width, fraction):
     path = tmp_path / "line.png"
     with figure(path, 2.0, width) as (drawn, table):
         table.plot(drawn.subplots(), [0.0, 1.0], [0.0, 1.0], "force [N]")
@@ -395,5 +348,5 @@ def test_figures_keep_their_bytes_and_their_width(
     assert shown.files == "line.png, line.csv"
 
 
-def test_reports_with_many_figures_have_them_smaller(photograph: Path) -> None:
+def test_reports_with_many_figures_have_them_smaller(photograph):
     assert inside(embed_image(photograph, smaller=2).source).size == (400, 300)

@@ -1,8 +1,5 @@
 """Figures and sentences of the report of a grasp search."""
 
-from __future__ import annotations
-
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -57,7 +54,7 @@ def mixed() -> PlannedGrasps:
     return planned(ENDS, FALLING)
 
 
-def test_equal_areas_of_the_sphere_stay_equal_in_the_image() -> None:
+def test_equal_areas_of_the_sphere_stay_equal_in_the_image():
     height = np.linspace(0.0, 1.0, 6)  # bands of equal area
     radius = np.sqrt(1.0 - height**2)
     rims = equal_area(np.column_stack([radius, 0.0 * radius, height]), 1.0)[:, 0]
@@ -65,14 +62,14 @@ def test_equal_areas_of_the_sphere_stay_equal_in_the_image() -> None:
     assert rims[0] == pytest.approx(1.0)
 
 
-def test_the_lower_half_is_seen_from_below() -> None:
+def test_the_lower_half_is_seen_from_below():
     down = np.array([[0.6, 0.0, -0.8], [0.0, 0.6, -0.8]])
     at = equal_area(down, -1.0)
     assert at[0, 0] < 0.0
     assert at[1, 1] > 0.0
 
 
-def test_the_sentences_agree_with_the_numbers(mixed: PlannedGrasps) -> None:
+def test_the_sentences_agree_with_the_numbers(mixed):
     message = correlation_verdict(mixed)
     assert (
         "Over 9 grasps the smallest singular value of G decreases with the displacement by the "
@@ -87,27 +84,25 @@ def test_the_sentences_agree_with_the_numbers(mixed: PlannedGrasps) -> None:
     assert dict(plan_rows(mixed))["Outcomes"] == "9 CLOSED, 1 EJECTED, 1 MISSED, 1 FAILED"
 
 
-def test_only_ranked_grasps_stand_in_the_table(mixed: PlannedGrasps) -> None:
+def test_only_ranked_grasps_stand_in_the_table(mixed):
     heads, rows = rank_rows(mixed, (), 20)
     assert len(rows) == 9
     assert all(len(row) == len(heads) for row in rows)
     assert [row[1] for row in rows] == [str(row) for row in range(9)]
 
 
-def test_the_report_holds_everything_and_needs_no_other_file(
-    mixed: PlannedGrasps, tmp_path: Path
-) -> None:
+def test_the_report_holds_everything_and_needs_no_other_file(mixed, tmp_path):
     page = write_planner_report(mixed, tmp_path).read_text()
     assert "1 ×: too near" in page
     assert page.count("data:image/png;base64,") == 2
     assert "<td><a" not in page  # no reports were written
 
 
-def test_figures_stand_a_search_without_any_grasp(tmp_path: Path) -> None:
+def test_figures_stand_a_search_without_any_grasp(tmp_path):
     nothing = planned(["EJECTED", "FAILED"], [None, None])
     assert draw_directions(nothing, tmp_path / "directions.png").exists()
     assert "0 of 2 hand poses" in write_planner_report(nothing, tmp_path).read_text()
 
 
-def test_one_grasp_is_enough_for_a_figure(tmp_path: Path) -> None:
+def test_one_grasp_is_enough_for_a_figure(tmp_path):
     assert draw_scores(planned(["CLOSED"], [1.0]), tmp_path / "scores.png").exists()

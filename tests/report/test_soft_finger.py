@@ -3,8 +3,6 @@
 ``SOFTGRASP_WRITE_DOCS=1`` writes the figures and their numbers into docs/images.
 """
 
-from __future__ import annotations
-
 import csv
 import os
 import shutil
@@ -16,8 +14,7 @@ from PIL import Image
 
 import softgrasp as sg
 from softgrasp.errors import SoftgraspWarning
-from softgrasp.io.soft_finger.finger import slice_finger
-from softgrasp.io.soft_finger.hand import soft_hand_from_mesh
+from softgrasp.io.soft_finger.finger import slice_finger, soft_hand_from_mesh
 from softgrasp.report import style
 from softgrasp.report.finger_figure import MM, draw_finger, slice_finger_of
 from softgrasp.report.grasp_report import write_report
@@ -38,32 +35,26 @@ def points() -> list[ConvergencePoint]:
 @pytest.mark.slow
 @pytest.mark.parametrize("layout", ORDERS)
 @pytest.mark.parametrize("load", [1.0, 3.0, 10.0])
-def test_the_order_between_16_and_64_joints(
-    points: list[ConvergencePoint], layout: str, load: float
-) -> None:
+def test_the_order_between_16_and_64_joints(points, layout, load):
     error = {p.joints: p.error for p in points if (p.layout, p.load) == (layout, load)}
     assert np.log2(error[16] / error[64]) / 2 == pytest.approx(ORDERS[layout], abs=0.05)
 
 
 @pytest.mark.slow
-def test_eight_midpoint_joints_are_as_near_as_the_documentation_states(
-    points: list[ConvergencePoint],
-) -> None:
+def test_eight_midpoint_joints_are_as_near_as_the_documentation_states(points):
     result = [p.error for p in points if (p.layout, p.joints) == ("midpoint", 8)]
     assert 100 * np.array(result) == pytest.approx([0.129, 0.326, 0.642], abs=6e-4)
 
 
 @pytest.mark.slow
-def test_the_estimate_of_a_midpoint_chain_is_its_error(points: list[ConvergencePoint]) -> None:
+def test_the_estimate_of_a_midpoint_chain_is_its_error(points):
     for point in points:
         if point.layout == "midpoint" and point.joints >= 4:
             assert point.estimate == pytest.approx(point.error, rel=0.03)
 
 
 @pytest.mark.slow
-def test_the_image_of_the_documentation_shows_these_numbers(
-    points: list[ConvergencePoint], tmp_path: Path
-) -> None:
+def test_the_image_of_the_documentation_shows_these_numbers(points, tmp_path):
     directory = IMAGES if os.environ.get("SOFTGRASP_WRITE_DOCS") else tmp_path
     image = draw_convergence(points, directory / "convergence.png")
     assert image.stat().st_size > 5_000
@@ -82,7 +73,7 @@ def test_the_image_of_the_documentation_shows_these_numbers(
 # ``SOFTGRASP_WRITE_DOCS=1`` writes it into docs/images.
 
 
-def test_the_figure_of_a_finger_shows_what_was_read(tmp_path: Path) -> None:
+def test_the_figure_of_a_finger_shows_what_was_read(tmp_path):
     """The image has the width of a page and the colours; the table has sides and chambers."""
     written = "SOFTGRASP_WRITE_DOCS" in os.environ
     hollow_finger(1e-3 if written else EDGE).export(tmp_path / "finger.stl")
@@ -109,7 +100,7 @@ def test_the_figure_of_a_finger_shows_what_was_read(tmp_path: Path) -> None:
     assert (highest[has_chamber] - floor <= 22.0 - 1.5 + 1e-3).all()
 
 
-def test_a_report_has_the_figure_while_the_mesh_is_there(tmp_path: Path) -> None:
+def test_a_report_has_the_figure_while_the_mesh_is_there(tmp_path):
     hollow_finger().export(tmp_path / "finger.stl")
     with pytest.warns(SoftgraspWarning, match="both ends look alike"):
         hand = soft_hand_from_mesh(tmp_path / "finger.stl", fingers=2, opening=0.075, pressure=3e4)

@@ -1,7 +1,5 @@
 """Sweep reports: lost objects, confidence intervals, example rows, captions."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 from typing import Any
@@ -87,7 +85,7 @@ def drawn(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def test_a_lost_object_has_no_motion_but_its_forces() -> None:
+def test_a_lost_object_has_no_motion_but_its_forces():
     motion, force = (
         next(m for m in measures_of(table()) if m.column == name)
         for name in ("hold_drop_m", "final_force_N")
@@ -106,7 +104,7 @@ FIGURES = (sweep_figures.draw_lines, sweep_figures.draw_heat_maps, sweep_figures
 
 
 @pytest.mark.parametrize("draw", FIGURES)
-def test_what_was_lost_sets_no_scale(draw: Any, tmp_path: Path) -> None:
+def test_what_was_lost_sets_no_scale(draw, tmp_path):
     rows = drawn(draw(plan(), table(), tmp_path / "a.png"))
     values = [float(text) for row in rows for name, text in row.items()
               if name.startswith("displacement") and text]  # fmt: skip
@@ -121,11 +119,11 @@ GONE: dict[str, Any] = {"outcome": ["EJECTED"] * 6, "held": [False] * 6, "contac
 @pytest.mark.parametrize(
     "draw", [*FIGURES, sweep_figures.draw_outcomes, sweep_figures.draw_success]
 )
-def test_all_figures_are_drawn_where_everything_was_lost(draw: Any, tmp_path: Path) -> None:
+def test_all_figures_are_drawn_where_everything_was_lost(draw, tmp_path):
     assert draw(plan(), table(**GONE), tmp_path / "a.png").stat().st_size > 0
 
 
-def test_where_everything_was_lost_nothing_is_best() -> None:
+def test_where_everything_was_lost_nothing_is_best():
     gone = table(**GONE)
     assert [heading for heading, _ in extremes(plan(), gone)] == ["Not in the hand at the end"]
     assert [one.reason for one in example_rows(plan(), gone, 2)] == [
@@ -134,7 +132,7 @@ def test_where_everything_was_lost_nothing_is_best() -> None:
     ]
 
 
-def test_the_best_has_the_largest_margin_and_no_force_above_its_limit() -> None:
+def test_the_best_has_the_largest_margin_and_no_force_above_its_limit():
     columns: dict[str, list[Any]] = {
         "quality_friction_margin": [0.2, 0.9, 0.4, 0.4, None, 0.1],
         "force_over_limit": [1.0, 3.1, 1.04, None, None, None],
@@ -153,7 +151,7 @@ def test_the_best_has_the_largest_margin_and_no_force_above_its_limit() -> None:
     assert "by friction margin, largest first" in sweep.ranking_text(table(**columns))
 
 
-def test_what_did_not_hold_is_never_best() -> None:
+def test_what_did_not_hold_is_never_best():
     outcomes = ["SLIPPING", "SHIFTED", "HELD", "TIMED_OUT", "EJECTED", "SUPPORTED"]
     margins = [0.9, 0.8, 0.1, 0.7, None, 0.6]
     assert sweep.rank(table(outcome=outcomes, quality_friction_margin=margins))[1] == [2]
@@ -174,7 +172,7 @@ def test_what_did_not_hold_is_never_best() -> None:
         ((5.0,), False),
     ],
 )
-def test_geometric_progressions_over_a_decade_have_a_log_scale(values: Any, log: bool) -> None:
+def test_geometric_progressions_over_a_decade_have_a_log_scale(values, log):
     axis = Axis(path="object.density", values=values)
     assert is_log(axis, values) == log
     assert is_log(axis, values[::-1]) == log
@@ -198,9 +196,7 @@ def labels_of(a_plan: SweepPlan, rows: Any, path: Path, monkeypatch: pytest.Monk
     return "|".join(texts)
 
 
-def test_the_map_has_a_cell_with_the_outcome_of_every_combination(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_map_has_a_cell_with_the_outcome_of_every_combination(tmp_path, monkeypatch):
     margins = [0.2, 0.9, 0.4, 0.4, None, 0.1]
     rows = table(quality_friction_margin=margins)
     text = labels_of(plan(), rows, tmp_path / "a.png", monkeypatch)
@@ -211,18 +207,11 @@ def test_the_map_has_a_cell_with_the_outcome_of_every_combination(
     cells = drawn(tmp_path / "a.png")
     assert [cell["outcome"] for cell in cells] == rows["outcome"].tolist()
     assert [cell["friction margin [–]"] for cell in cells] == [
-        "0.2",
-        "0.9",
-        "0.4",
-        "0.4",
-        "",
-        "0.1",
-    ]
+        "0.2", "0.9", "0.4", "0.4", "", "0.1",
+    ]  # fmt: skip
 
 
-def test_repeats_and_further_axes_are_the_commonest_outcome(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_repeats_and_further_axes_are_the_commonest_outcome(tmp_path, monkeypatch):
     outcomes = [["HELD"] * 6, ["HELD"] * 5 + ["DROPPED"], ["SLIPPING"] * 5 + ["DROPPED"]]
     rows = pd.concat([table(outcome=one) for one in outcomes], ignore_index=True)
     text = labels_of(plan(repeats=3), rows, tmp_path / "a.png", monkeypatch).split("|")
@@ -235,7 +224,7 @@ def test_repeats_and_further_axes_are_the_commonest_outcome(
 
 
 @pytest.mark.parametrize("count", [1, 2])
-def test_samples_and_single_axes_are_points(count: int, tmp_path: Path) -> None:
+def test_samples_and_single_axes_are_points(count, tmp_path):
     ends = tuple(Axis(path=axis.path, low=0.2, high=0.5) for axis in plan().axes)
     changes: dict[str, Any] = {"axes": plan().axes[:1]}
     if count == 2:
@@ -244,7 +233,7 @@ def test_samples_and_single_axes_are_points(count: int, tmp_path: Path) -> None:
     assert [row["grasps"] for row in drawn(path)] == (["1"] * 6 if count == 2 else ["2"] * 3)
 
 
-def test_words_keep_the_order_of_the_plan(tmp_path: Path) -> None:
+def test_words_keep_the_order_of_the_plan(tmp_path):
     rows = table(quality_friction_margin=[0.2, 0.9, None, 0.4, None, 0.1])
     rows["object"] = ["sphere", "cube", "mug"] * 2
     axes = (Axis(path="object", values=("sphere", "cube", "mug")), plan().axes[1])
@@ -252,30 +241,31 @@ def test_words_keep_the_order_of_the_plan(tmp_path: Path) -> None:
     assert [row["object"] for row in drawn(tmp_path / "a.png")][:3] == ["sphere", "cube", "mug"]
 
 
-def test_units_are_those_of_the_fields() -> None:
+UNITS = {
+    "object.density": "kg/m³", "object.mass": "kg", "contact.friction": "–",
+    "contact.stiffness": "N/m", "contact.damping": "N·s/m",
+    "object.radius": "m",  # of its shape
+    "hand.fingers[*].phalanges[0].density": "kg/m³",
+    "hand.fingers[0].phalanges[0].stiffness": "",  # of a joint that turns or slides: both
+    "no.such[3].field": "",
+}  # fmt: skip
+
+
+def test_units_are_those_of_the_fields():
     scene = plan().scene
-    assert unit_of(scene, "object.density") == "kg/m³"
-    assert unit_of(scene, "object.mass") == "kg"
-    assert unit_of(scene, "contact.friction") == "–"
-    assert unit_of(scene, "contact.stiffness") == "N/m"
-    assert unit_of(scene, "contact.damping") == "N·s/m"
-    assert unit_of(scene, "object.radius") == "m"  # of its shape
-    assert unit_of(scene, "hand.fingers[*].phalanges[0].density") == "kg/m³"
-    # of a joint that turns or slides the text says both, so there is none
-    assert unit_of(scene, "hand.fingers[0].phalanges[0].stiffness") == ""
-    assert unit_of(scene, "no.such[3].field") == ""
+    assert {field: unit_of(scene, field) for field in UNITS} == UNITS
     assert axis_label(scene, "object.density") == "object.density [kg/m³]"
     assert axis_label(scene, "grasp") == "grasp"
 
 
-def test_ticks_are_the_swept_values_where_they_do_not_touch() -> None:
+def test_ticks_are_the_swept_values_where_they_do_not_touch():
     assert space_ticks([160.0, 700.0, 7860.0], 2.8, log=True) == [160.0, 700.0, 7860.0]
     crowded = space_ticks([1.0, 1.01, 1.02, 50.0, 99.0, 100.0], 2.8, log=False)
     assert crowded == [1.0, 50.0, 100.0]
     assert space_ticks([3.0], 2.8, log=False) == [3.0]
 
 
-def test_rates_have_intervals_only_where_rows_are_drawn_at_random() -> None:
+def test_rates_have_intervals_only_where_rows_are_drawn_at_random():
     assert sweep._summary(plan(), table()).startswith(
         "6 grasps over 2 axes (grid); 5 of 6 held. 6.0 s of computation"
     )
@@ -286,9 +276,7 @@ def test_rates_have_intervals_only_where_rows_are_drawn_at_random() -> None:
     assert not at_random(plan(repeats=3))  # the same grasp three times over
 
 
-def test_bars_have_the_intervals_of_their_rates(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_bars_have_the_intervals_of_their_rates(tmp_path, monkeypatch):
     calls: list[tuple[int, int]] = []
 
     def counted(successes: int, trials: int) -> tuple[float, float]:
@@ -301,7 +289,7 @@ def test_bars_have_the_intervals_of_their_rates(
     assert calls == [(2, 2), (2, 2), (1, 2), (2, 3), (3, 3)]
 
 
-def test_images_are_of_the_best_the_worst_and_one_of_every_end() -> None:
+def test_images_are_of_the_best_the_worst_and_one_of_every_end():
     result = {one.position: one.reason for one in example_rows(plan(), table(), 3)}
     assert result == {0: "smallest drift in the hand", 4: "EJECTED", 5: "largest drift in the hand"}
     more = example_rows(plan(), table(), 5)
@@ -312,7 +300,7 @@ def test_images_are_of_the_best_the_worst_and_one_of_every_end() -> None:
     assert values_of(plan(), table(), 4) == "density 7860 kg/m³, friction 0.2"
 
 
-def test_extremes_name_what_was_lost_apart() -> None:
+def test_extremes_name_what_was_lost_apart():
     least, largest, gone = extremes(plan(), table())
     assert least[0] == "Smallest drift in the hand [mm]"
     assert [row[0] for row in least[1]] == ["0", "2"]
@@ -320,7 +308,7 @@ def test_extremes_name_what_was_lost_apart() -> None:
     assert gone == ("Not in the hand at the end", [["4", "EJECTED", "7860", "0.2"]])
 
 
-def test_captions_state_what_is_left_out(tmp_path: Path) -> None:
+def test_captions_state_what_is_left_out(tmp_path):
     shown = {one.title: one.caption for one in sweep._draw_table(plan(), table(), tmp_path)}
     assert "1 of 6 grasps ended without the object" in shown["Measures"]
     assert "Success" not in shown
@@ -330,9 +318,7 @@ THIRD = Axis(path="object.radius", values=(0.02, 0.03))
 
 
 @pytest.mark.parametrize("draw", FIGURES[:2])
-def test_figures_name_what_they_average(
-    draw: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_figures_name_what_they_average(draw, tmp_path, monkeypatch):
     notes: list[str] = []
     kept = style.footnote
 
@@ -354,7 +340,7 @@ def test_figures_name_what_they_average(
     ]
 
 
-def test_values_that_have_no_line_are_named() -> None:
+def test_values_that_have_no_line_are_named():
     many = tuple(float(value) for value in range(1, 11))
     axes = (
         Axis(path="object.density", values=(700.0,)),
@@ -368,7 +354,7 @@ def test_values_that_have_no_line_are_named() -> None:
     )
 
 
-def test_a_measure_that_never_differs_is_a_sentence_and_no_panel(tmp_path: Path) -> None:
+def test_a_measure_that_never_differs_is_a_sentence_and_no_panel(tmp_path):
     still = table(rotation_rad=[0.5] * 4 + [FALL, 0.5])  # the lost one does not count
     assert constant_text(still) == "Equal in all grasps: rotation 28.65 °."
     assert "rotation" not in [measure.name for measure in draw_measures(still)]
@@ -377,7 +363,7 @@ def test_a_measure_that_never_differs_is_a_sentence_and_no_panel(tmp_path: Path)
     assert not any("rotation" in row for row in drawn(tmp_path / "lines.png")[0])
 
 
-def test_rates_are_drawn_where_outcomes_are_random_and_differ(tmp_path: Path) -> None:
+def test_rates_are_drawn_where_outcomes_are_random_and_differ(tmp_path):
     def titles(a_plan: SweepPlan, **columns: list[Any]) -> list[str]:
         return [one.title for one in sweep._draw_table(a_plan, table(**columns), tmp_path)]
 
@@ -387,7 +373,7 @@ def test_rates_are_drawn_where_outcomes_are_random_and_differ(tmp_path: Path) ->
     assert titles(noisy, held=[True] * 6) == titles(plan())
 
 
-def test_many_values_of_the_second_axis_are_a_map(tmp_path: Path) -> None:
+def test_many_values_of_the_second_axis_are_a_map(tmp_path):
     many = [round(0.1 * k, 1) for k in range(1, 10)]
     axes = (Axis(path="object.density", values=(160.0, 700.0)),
             Axis(path="contact.friction", values=tuple(many)))  # fmt: skip
@@ -398,7 +384,7 @@ def test_many_values_of_the_second_axis_are_a_map(tmp_path: Path) -> None:
     assert shown[1].path.name == "heat.png"
 
 
-def test_levels_of_an_axis_keep_all_rows() -> None:
+def test_levels_of_an_axis_keep_all_rows():
     parts = levels(table(), "object.density")
     assert [part.label for part in parts] == ["160", "700", "7860"]
     assert np.sum([part.rows for part in parts], axis=0).tolist() == [1] * 6

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import softgrasp as sg
-from softgrasp.resolution import choice_cache, object_grasp
-from softgrasp.resolution.choice_cache import keep_choice, read_choice
+from softgrasp.resolution import object_grasp
+from softgrasp.resolution.object_grasp import keep_choice, read_choice
 
 BALL = sg.GraspObject(name="ball", shape=sg.Sphere(radius=0.02), density=300.0)
 
@@ -69,7 +69,7 @@ def test_a_choice_belongs_to_its_content(monkeypatch: pytest.MonkeyPatch) -> Non
     assert read_choice(scene().replace(source="elsewhere")) == kept
     assert read_choice(scene(BALL.weighing(density=301.0))) is None
     assert read_choice(scene().replace(grasp="precision")) is None
-    monkeypatch.setattr(choice_cache, "_code", lambda: "other code")
+    monkeypatch.setattr(object_grasp, "_code", lambda: "other code")
     assert read_choice(scene()) is None
 
 
@@ -85,8 +85,7 @@ def test_files_count_by_content_and_not_by_path(tmp_path: Path) -> None:
     keep_choice(one, {"grasp": "power", "preset": {}})
     assert read_choice(other) is not None
     second.write_bytes(second.read_bytes() + b"\n")
-    changed = scene(sg.load_object(second, density=300.0).replace(name="it"))
-    assert read_choice(changed) is None
+    assert read_choice(scene(sg.load_object(second, density=300.0).replace(name="it"))) is None
 
 
 def test_a_directory_that_cannot_be_written_is_no_error(

@@ -106,7 +106,6 @@ def test_the_narrow_side_lies_between_the_fingers(
     scene = resolved(pick(size))
     rotation = rotation_from_euler(scene.object_euler or scene.object.standing)
     assert np.abs(rotation @ np.diag(size))[0].max() == pytest.approx(NARROW, abs=1e-6)
-    assert scene.table is not None
     assert scene.table.height is not None
     tips = [digit.base.position[2] - digit.length for digit in scene.hand.soft_fingers]
     assert min(tips) - scene.table.height == pytest.approx(soft_grasp.GAP, abs=1e-4)
@@ -151,8 +150,7 @@ def test_a_gripper_picks_a_ball_with_the_pressure_it_searched(
     assert chosen.preset.pressure is not None
     assert not chosen.preset.per_object
     for factor in (1.0, 2.0**-0.5):
-        stated = with_pressure(chosen, factor * chosen.preset.pressure)
-        assert sg.simulate(stated).held
+        assert sg.simulate(with_pressure(chosen, factor * chosen.preset.pressure)).held
     monkeypatch.setattr(soft_grasp, "_search", lambda _: pytest.fail("searched again"))
     soft_grasp._choose.cache_clear()
     assert resolved(scene).preset == chosen.preset

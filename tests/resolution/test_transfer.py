@@ -33,8 +33,7 @@ def test_a_ball_that_four_fingers_hold_is_held_by_another_hand(name: str, finger
     grasp = transferred(name)
     assert len(grasp.fingers) == len(set(grasp.fingers.values())) == fingers
     assert max(grasp.error_mm.values()) < 1.0
-    result = sg.simulate(grasp.scene)
-    assert result.outcome is sg.Outcome.HELD
+    assert sg.simulate(grasp.scene).outcome is sg.Outcome.HELD
 
 
 def test_fingers_touch_near_the_contacts_that_they_take_over():

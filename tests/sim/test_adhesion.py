@@ -36,14 +36,12 @@ def hand_with(hand: sg.Hand, **changes: Any) -> sg.Hand:
 def closed(hand: sg.Hand = CUP, described: sg.GraspObject = PLATE, **fields: Any) -> ClosureRun:
     """A run at the end of its closure, without gravity."""
     fields |= {"grasp": "power", "gravity": (0.0, 0.0, 0.0)}
-    scene = sg.GraspScene(hand=hand, object=described, **fields)
-    run = ClosureRun(compile_scene(scene))
+    run = ClosureRun(compile_scene(sg.GraspScene(hand=hand, object=described, **fields)))
     run.close()
     return run
 
 
 def last_event(run: ClosureRun) -> SuctionEvent | None:
-    assert run.suction is not None
     return run.suction.events[-1] if run.suction.events else None
 
 
@@ -68,11 +66,9 @@ LOADS = {
 }
 
 
-@cache
-def breakaway(cause: str, timestep: float | None = None) -> tuple[SuctionEvent, float]:
+def breakaway(cause: str) -> tuple[SuctionEvent, float]:
     wrench, limit = LOADS[cause]
-    fields = {} if timestep is None else {"timestep": timestep}
-    return broken(closed(**fields), wrench, 0.3 * limit)
+    return broken(closed(), wrench, 0.3 * limit)
 
 
 def test_a_cup_pulled_along_the_normal_breaks_away_at_pressure_times_area():
@@ -87,16 +83,6 @@ def test_a_cup_pulled_across_breaks_away_at_the_friction_of_suction_less_pull():
     assert event.cause == "shear"
     assert event.shear_N == pytest.approx(FRICTION * (SUCTION - event.pull_N), rel=0.01)
     assert force == pytest.approx(FRICTION * (SUCTION - event.pull_N), rel=0.03)
-
-
-@pytest.mark.slow
-def test_a_pull_reduces_the_shear_that_a_cup_holds():
-    """The force T along and across the axis that friction bears is T = µ (F − T)."""
-    _, alone = breakaway("shear")
-    event, force = broken(closed(), (1.0, 0.0, -1.0, 0.0, HALF, 0.0), SUCTION / 8)
-    assert event.cause == "shear"
-    assert force == pytest.approx(FRICTION / (1.0 + FRICTION) * SUCTION, rel=0.05)
-    assert force < 0.7 * alone
 
 
 @pytest.mark.slow
@@ -120,14 +106,6 @@ def test_a_stated_moment_limit_breaks_the_seal_before():
     assert event.moment_Nm == pytest.approx(0.1, rel=0.02)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("cause", ["pull", "shear"])
-def test_breakaway_does_not_depend_on_the_time_step(cause: str):
-    _, force = breakaway(cause)
-    _, with_half = breakaway(cause, 5e-4)
-    assert with_half == pytest.approx(force, rel=0.01)
-
-
 def ball(radius: float) -> sg.GraspObject:
     return sg.GraspObject(name="ball", shape=sg.Sphere(radius=radius), mass=0.05)
 
@@ -137,13 +115,6 @@ def test_a_plate_and_a_large_ball_seal_and_a_small_ball_does_not():
     assert last_event(closed(described=ball(0.05))).kind == "sealed"
     assert last_event(closed(described=ball(0.03))) is None
     assert last_event(closed(described=ball(0.012))) is None
-
-
-@pytest.mark.slow
-def test_a_ball_is_pulled_off_by_pressure_times_area_too():
-    event, force = broken(closed(described=ball(0.05)), LOADS["pull"][0], 0.3 * SUCTION)
-    assert event.cause == "pull"
-    assert force == pytest.approx(SUCTION, rel=0.02)
 
 
 def test_a_lip_over_an_edge_does_not_seal():
@@ -286,14 +257,8 @@ def test_a_pressure_beyond_the_cup_is_refused():
     assert "closure" in str(caught.value)
 
 
-def test_the_closure_pressure_takes_cups():
-    scene = sg.GraspScene(hand=CUP, object=PLATE, closure={"type": "pressure"})
-    assert scene.closure.name == "pressure"
-
-
 def test_a_hand_with_a_cup_is_saved_and_read(tmp_path):
-    path = sg.io.save_hand(CUP, tmp_path / "cup.yaml")
-    assert sg.load_hand(path) == CUP
+    assert sg.load_hand(sg.io.save_hand(CUP, tmp_path / "cup.yaml")) == CUP
 
 
 def test_wrong_bellows_are_refused_with_their_path(tmp_path):

@@ -26,5 +26,4 @@ def test_the_grip_bears_twice_or_a_third_of_five_kilograms(
     scene: Callable[[], sg.GraspScene], borne: float
 ) -> None:
     closed = sg.simulate(scene().replace(success=None), quality_rate=None)
-    limit = 0.5 * closed.normal_force[-1].sum()
-    assert limit / (5.0 * 9.81) == pytest.approx(borne, abs=0.05)
+    assert (0.5 * closed.normal_force[-1].sum()) / (5.0 * 9.81) == pytest.approx(borne, abs=0.05)

@@ -14,8 +14,7 @@ from softgrasp.evaluation.result_builder import result_of
 from softgrasp.pipeline import SceneRunner, compile_scene
 from softgrasp.sim import stepper
 from softgrasp.sim.blocks import BlockRollout, can_step_blocks
-from softgrasp.sim.control_state import closure_layout
-from softgrasp.sim.engine import Workspace
+from softgrasp.sim.control_state import Workspace, closure_layout
 from softgrasp.sim.grasp_run import ClosureRun
 from tests.support.scenes import ball, diverging, pinch
 
@@ -99,8 +98,7 @@ def test_what_runs_sample_by_sample() -> None:
 
 
 def test_a_run_that_is_over_before_its_first_step() -> None:
-    still = pinch(closure=pinch().closure.replace(active=(False,) * 12, settle_time=1e-9))
-    run = finished(still)
+    run = finished(pinch(closure=pinch().closure.replace(active=(False,) * 12, settle_time=1e-9)))
     assert run.recording.rows == 1
     assert run.data.time == 0.0
 
@@ -143,8 +141,7 @@ def test_a_runner_simulates_as_single_runs() -> None:
         pinch(object=sg.GraspObject(name="ball", shape=sg.Sphere(radius=radius), density=900))
         for radius in (0.026, 0.032)
     ]
-    inside = pinch(object_position=(0.0, 0.0, 0.0))
-    requested = [*balls, ValueError("no scene"), inside]
+    requested = [*balls, ValueError("no scene"), pinch(object_position=(0.0, 0.0, 0.0))]
     results = [one.result for one in SceneRunner(quality_rate=0.0).simulate(requested)]
     assert len(results) == len(requested)
     for scene, result in zip(requested, results, strict=True):

@@ -41,12 +41,6 @@ def test_a_bounce_has_depth_duration_and_restitution_of_the_law(mass: float) -> 
     assert measured.restitution == pytest.approx(exact.restitution, abs=rigs.RESTITUTION)
 
 
-def test_the_depth_of_an_impact_converges_with_the_first_order_of_the_step() -> None:
-    exact = rigs.exact_bounce(0.89, K, D).depth
-    errors = [rigs.bounce(0.89, step).depth / exact - 1.0 for step in (4e-4, 2e-4, 1e-4, 5e-5)]
-    assert all(1.5 < coarse / fine < 3.0 for coarse, fine in pairwise(errors))
-
-
 @pytest.mark.parametrize(("step", "period_error", "decrement_error"),
                          [(FINE, rigs.PERIOD, rigs.DECREMENT), (1e-3, 0.05, 0.1)])  # fmt: skip
 def test_a_body_in_contact_oscillates_with_its_mass_alone(
@@ -92,7 +86,6 @@ def test_shipped_grasps_do_not_creep(density: float, grasp: str) -> None:
                           closure=closure, success=sg.SuccessCriterion())  # fmt: skip
     result = sg.simulate(scene)
     assert result.held
-    assert result.hold is not None
     assert result.hold.creep_m_s < 1e-6
     deviations = [
         pair.stiffness_N_m / K - 1 for pair in result.contact_model.pairs if pair.touching
@@ -102,24 +95,13 @@ def test_shipped_grasps_do_not_creep(density: float, grasp: str) -> None:
 
 
 def test_stiffness_holds_where_servos_are_at_their_limits() -> None:
-    result = sg.simulate(sg.load_scene("fingers_meet"))
-    model = result.contact_model
+    model = sg.simulate(sg.load_scene("fingers_meet")).contact_model
     assert {one.actuator for one in model.saturated} == {"F1_J1", "F2_J1", "F3_J1", "F4_J1"}
-    meeting = [pair for pair in model.pairs if not pair.second.startswith("object")]
-    assert len(meeting) >= 2
+    assert len([pair for pair in model.pairs if not pair.second.startswith("object")]) >= 2
     for pair in model.pairs:
         if pair.touching:
             assert pair.stiffness_N_m == pytest.approx(K, rel=0.01)
             assert pair.damping_N_s_m == pytest.approx(D, rel=0.01)
-
-
-@pytest.mark.parametrize("stiffness", [1e4, 1e6])
-def test_stiffness_at_rest_is_the_described_one(stiffness: float) -> None:
-    contact = sg.Contact(stiffness=stiffness, damping=3e-3 * stiffness)
-    result = sg.simulate(pinch(contact=contact))
-    measured = result.contact_model.measured_stiffness_N_m
-    assert measured
-    assert list(measured.values()) == pytest.approx([stiffness] * len(measured), rel=0.01)
 
 
 def test_soft_fingers_keep_the_stiffness_of_their_contacts() -> None:
@@ -252,5 +234,4 @@ def test_what_a_wrist_rotates_does_not_drift_out_of_the_hand(
             sequence=("close", turn), success=sg.SuccessCriterion(gravity=None, max_rotation=0.35)
         )
     ).hold
-    assert held is not None
     assert held.drop_m < 1e-4

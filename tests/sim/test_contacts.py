@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -31,8 +32,7 @@ def still(duration: float) -> dict[str, float]:
 @pytest.mark.parametrize("contact", CONTACTS, ids=lambda contact: f"{contact.stiffness:g}")
 def test_a_sphere_rests_its_weight_over_stiffness_deep(contact: sg.Contact, density: float) -> None:
     radius = 0.03
-    scene = plate(ball(radius, density), radius, contact=contact, **still(1.0))
-    result = sg.simulate(scene)
+    result = sg.simulate(plate(ball(radius, density), radius, contact=contact, **still(1.0)))
     weight = density * 4 / 3 * math.pi * radius**3 * G
     depth = radius - result.object_position[-1, 2]
     assert depth == pytest.approx(weight / contact.stiffness, rel=0.03)
@@ -95,21 +95,13 @@ def test_it_slides_with_the_dynamic_coefficient() -> None:
     assert ratio == pytest.approx(0.3, rel=0.05)
 
 
-def test_one_coefficient_slides_at_that_coefficient() -> None:
-    result = pushed(0.8, sg.Contact(static_friction=0.5))
-    late = slice(-250, None)
-    ratio = result.friction_force[late].sum() / result.normal_force[late].sum()
-    assert ratio == pytest.approx(0.5, rel=0.05)
-
-
 @pytest.mark.parametrize("contact", CONTACTS, ids=lambda contact: f"{contact.stiffness:g}")
 def test_a_box_at_95_percent_of_the_friction_limit_neither_creeps_nor_rocks(
     contact: sg.Contact,
 ) -> None:
     result = pushed(0.95 * 0.5, contact, hold_time=1.2)
     late = result.object_position[-300:]
-    speed = np.linalg.norm(late[-1] - late[0]) / (result.time[-1] - result.time[-300])
-    assert speed < 1e-6
+    assert np.linalg.norm(late[-1] - late[0]) / (result.time[-1] - result.time[-300]) < 1e-6
     assert np.ptp(late[:, 2]) < 1e-9
 
 
@@ -118,7 +110,6 @@ def slip_gravity(scene: sg.GraspScene, strongest: float) -> tuple[float, float]:
     normal force then [N]."""
     ramp = sg.SuccessCriterion(gravity=(0, 0, -strongest), ramp_time=4.0, hold_time=0.05)
     result = sg.simulate(scene.replace(success=ramp))
-    assert result.hold is not None
     begin = round(result.hold.start_s / scene.control_period)
     friction, normal = result.friction_force[begin:].sum(1), result.normal_force[begin:].sum(1)
     at_cone = int(np.argmax(friction > 0.999 * scene.requested_contact.static_friction * normal))
@@ -137,7 +128,6 @@ def test_an_object_at_95_percent_of_its_slip_limit_creeps_less_than_a_micrometre
     )
     assert held.held
     assert not lost.held
-    assert held.hold is not None
     assert held.hold.creep_m_s < 1e-6
     # what four equal contacts can carry: their normals rise this much, friction does the rest
     rise = np.mean([contact.normal[2] for contact in held.contacts if contact.normal])
@@ -154,8 +144,7 @@ def test_a_timestep_that_cannot_honour_the_contact_is_refused_with_the_one_that_
 
 def test_a_softer_contact_is_what_the_timestep_honours_and_is_reported() -> None:
     contact = sg.Contact(stiffness=1e6, damping=1000)
-    scene = pinch(contact=contact, timestep=1e-3, allow_softer_contact=True)
-    result = sg.simulate(scene)
+    result = sg.simulate(pinch(contact=contact, timestep=1e-3, allow_softer_contact=True))
     assert result.warnings[0] == (
         "timestep: 0.001 s is too large for a contact of 1e+06 N/m with 1000 N·s/m; the stiffness "
         "is lowered to 500000 N/m"
@@ -195,17 +184,6 @@ def test_the_timestep_is_chosen_for_the_contact(
 ) -> None:
     model = sg.compile_model(pinch(contact=sg.Contact(stiffness=stiffness, damping=damping)))
     assert model.opt.timestep == expected
-
-
-def test_density_and_shape_change_the_conversion_but_not_the_stiffness() -> None:
-    references = set()
-    for obj in (ball(radius, density) for radius in (0.025, 0.03) for density in (160.0, 7860.0)):
-        scene = pinch(object=obj)
-        references.add(float(sg.compile_model(scene).pair("F1_P3|object").solref[0]))
-        measured = sg.simulate(scene).contact_model.measured_stiffness_N_m
-        assert len(measured) == 4
-        assert list(measured.values()) == pytest.approx([1e5] * 4, rel=0.005)
-    assert len(references) == 4
 
 
 # MuJoCo's own contact: its parameters reach the model, and its stiffness is told, not promised.
@@ -248,27 +226,23 @@ def test_its_stiffness_is_reported_without_a_warning() -> None:
     assert not any("stiffness" in warning for warning in result.warnings)
 
 
-def test_a_shorter_time_constant_is_stiffer() -> None:
-    stiffness = []
-    for timeconst in (0.02, 0.01, 0.005):
-        law = sg.description.NativeLaw(timeconst=timeconst)
-        result = sg.simulate(pinch(contact=sg.Contact(model="native", native=law)))
-        stiffness.append(min(result.contact_model.measured_stiffness_N_m.values()))
-    assert stiffness[0] < 0.5 * stiffness[1] < 0.25 * stiffness[2]
+SHORT = sg.Contact(model="native", native=sg.description.NativeLaw(timeconst=1e-3))
 
 
-def test_a_time_constant_of_less_than_two_steps_warns() -> None:
-    contact = sg.Contact(model="native", native=sg.description.NativeLaw(timeconst=1e-3))
-    result = sg.simulate(pinch(contact=contact, timestep=1e-3))
-    assert result.warnings[0] == (
+@pytest.mark.parametrize(
+    "changes", [{"contact": SHORT}, {"surroundings": (sg.Table(height=-0.3, contact=SHORT),)}]
+)
+def test_a_time_constant_of_less_than_two_steps_warns(changes: dict[str, Any]) -> None:
+    with pytest.warns(sg.SoftgraspWarning) as message:
+        compile_scene(pinch(timestep=1e-3, object_position=(0.0, 0.0, -0.085), **changes))
+    assert (
         "contact.native.timeconst: 0.001 s is shorter than two time steps of 0.001 s; MuJoCo "
         "raises it to 0.002 s"
-    )
+    ) in {str(warning.message) for warning in message}
 
 
 def test_without_a_specified_step_the_scene_takes_one_that_fits() -> None:
-    contact = sg.Contact(model="native", native=sg.description.NativeLaw(timeconst=1e-3))
-    assert sg.compile_model(pinch(contact=contact)).opt.timestep == 5e-4
+    assert sg.compile_model(pinch(contact=SHORT)).opt.timestep == 5e-4
 
 
 @pytest.mark.parametrize("cone", ["elliptic", "pyramidal"])
@@ -299,15 +273,3 @@ def test_a_native_table_promises_no_stiffness_beside_a_contact_that_does() -> No
     assert not any("table" in pair for pair in built.stiffness)
     assert set(built.stiffness.values()) == {scene.requested_contact.stiffness}
     np.testing.assert_allclose(built.model.pair("object|table").solref, [0.004, 1.0])
-
-
-def test_a_short_native_time_constant_is_reported_and_refuses_no_step() -> None:
-    native = sg.Contact(model="native", native=sg.description.NativeLaw(timeconst=1e-3))
-    below = sg.Table(height=-0.3, contact=native)
-    scene = pinch(surroundings=(below,), object_position=(0.0, 0.0, -0.085), timestep=1e-3)
-    with pytest.warns(sg.SoftgraspWarning) as message:
-        compile_scene(scene)
-    assert (
-        "contact.native.timeconst: 0.001 s is shorter than two time steps of 0.001 s; MuJoCo "
-        "raises it to 0.002 s"
-    ) in {str(warning.message) for warning in message}

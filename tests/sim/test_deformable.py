@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import cache
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -38,9 +39,9 @@ def soft_ball(young: float = 3e4) -> sg.GraspObject:
 
 
 @cache
-def pinched(young: float = 3e4) -> sg.GraspResult:
+def pinched() -> sg.GraspResult:
     """A soft ball between four fingertips."""
-    return sg.simulate(pinch(object=soft_ball(young)))
+    return sg.simulate(pinch(object=soft_ball()))
 
 
 def compression_stiffness(obj: sg.GraspObject) -> float:
@@ -63,8 +64,7 @@ def compression_stiffness(obj: sg.GraspObject) -> float:
 
 def test_a_block_is_as_stiff_as_a_bar() -> None:
     # measured factor on E·A/h: 1.04 … 1.08 on MuJoCo 3.17, 0.96 … 1.00 on MuJoCo 4.0
-    bar = YOUNG * EDGE
-    assert compression_stiffness(foam()) == pytest.approx(bar, rel=0.12)
+    assert compression_stiffness(foam()) == pytest.approx(YOUNG * EDGE, rel=0.12)
 
 
 @pytest.mark.slow
@@ -80,17 +80,9 @@ def test_pads_that_hold_its_faces_leave_uniaxial_strain() -> None:
     assert held == pytest.approx(1.346 * 2e4 * EDGE, rel=0.12)
 
 
-@pytest.mark.slow
-def test_twice_the_modulus_is_twice_the_stiffness() -> None:
-    soft, stiff = (compression_stiffness(foam(young=young)) for young in (2e4, 4e4))
-    assert stiff / soft == pytest.approx(2.0, rel=0.03)
-
-
 def test_it_rests_with_its_weight() -> None:
     result = sg.simulate(plate(foam(), 0.5 * EDGE, duration=1.0))
-    weight = 100.0 * EDGE**3 * 9.81
-    assert result.normal_force[-1].sum() == pytest.approx(weight, rel=1e-3)
-    assert result.object_nodes is not None
+    assert result.normal_force[-1].sum() == pytest.approx(100.0 * EDGE**3 * 9.81, rel=1e-3)
     assert result.object_nodes.shape == (len(result.time), 8, 3)
     assert result.object_position[-1, 2] == pytest.approx(0.5 * EDGE, abs=2e-4)
 
@@ -106,7 +98,6 @@ def test_a_hand_closes_on_it_debounced_and_holds_it() -> None:
         assert contact.first_touch_s is not None
         # ten samples above the threshold, the first of them at the touch or soon after
         assert 0.008 < established - contact.first_touch_s < 0.03
-    assert result.hold is not None
     assert result.hold.weight_N == pytest.approx(300 * 4 / 3 * math.pi * 0.03**3 * 9.81)
 
 
@@ -114,18 +105,6 @@ def test_prescribed_joints_close_on_it_too() -> None:
     result = sg.simulate(pinch(object=soft_ball(), actuation="prescribed"))
     assert result.status is sg.GraspStatus.CLOSED
     assert result.normal_force[-1].max() > 1.0
-
-
-def test_the_softer_it_is_the_more_it_yields_and_the_less_it_is_pressed() -> None:
-    spans, forces = [], []
-    for young in (1e4, 3e4, 1e5):
-        result = pinched(young)
-        nodes = result.object_nodes
-        assert nodes is not None
-        spans.append(float(np.linalg.norm(np.ptp(nodes[-1], axis=0) - np.ptp(nodes[0], axis=0))))
-        forces.append(result.normal_force[-1].sum())
-    assert spans[0] > spans[1] > spans[2]
-    assert forces[0] < forces[1] < forces[2]
 
 
 def test_every_run_warns_that_versions_differ() -> None:
@@ -164,7 +143,7 @@ def test_node_displacements_and_positions_agree() -> None:
 
 
 def test_playback_shows_the_deformed_skin() -> None:
-    playback = Playback(pinched(1e4))
+    playback = Playback(pinched())
     assert playback.model.nskin == 1
     widths = []
     for time in playback.result.time[[0, -1]]:
@@ -173,28 +152,42 @@ def test_playback_shows_the_deformed_skin() -> None:
     assert np.abs(widths[1] - widths[0]).max() > 1e-3
 
 
+def soft_pinch(**changes: Any) -> sg.GraspScene:
+    return pinch(object=soft_ball(), **changes)
+
+
+def beside(obj: sg.GraspObject, **fields: Any) -> tuple[sg.description.PlacedObject, ...]:
+    return (sg.description.PlacedObject(object=obj, position=(1.0, 0.0, 0.0), **fields),)
+
+
+SWITCHING = sg.Contact(dynamic_friction=0.3)
+PILL = {"name": "pill", "shape": sg.description.Capsule(radius=0.01, length=0.02), "mass": 0.01}
+
+
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    ("build", "field"),
     [
-        ({"object_mount": "planar"}, "object_mount"),
-        ({"object_mount": "fixed"}, "object_mount"),
-        ({"solver": sg.description.Solver(integrator="implicitfast")}, "solver.integrator"),
-        ({"contact": sg.Contact(dynamic_friction=0.3)}, "contact.dynamic_friction"),
+        (lambda: soft_pinch(object_mount="planar"), "object_mount"),
+        (lambda: soft_pinch(object_mount="fixed"), "object_mount"),
+        (
+            lambda: soft_pinch(solver=sg.description.Solver(integrator="implicitfast")),
+            "solver.integrator",
+        ),
+        (lambda: soft_pinch(contact=SWITCHING), "contact.dynamic_friction"),
+        (
+            lambda: soft_pinch(objects=beside(ball(), contact=SWITCHING)),
+            "objects[0].contact.dynamic_friction",
+        ),
+        (lambda: pinch(objects=beside(foam())), "objects[0].object.elasticity"),
+        (lambda: with_goal(soft_pinch()), "object.elasticity"),
+        (
+            lambda: sg.GraspObject(**PILL, elasticity=sg.description.Elasticity(young=1e4)),
+            "elasticity",
+        ),
     ],
 )
-def test_what_it_cannot_do_is_refused(changes, message, golden: Golden) -> None:
-    golden.refused(lambda: pinch(object=soft_ball(), **changes), message)
-
-
-def test_a_shape_that_has_no_flex_is_refused(golden: Golden) -> None:
-    with pytest.raises(sg.DescriptionError) as error:
-        sg.GraspObject(
-            name="pill",
-            shape=sg.description.Capsule(radius=0.01, length=0.02),
-            mass=0.01,
-            elasticity=sg.description.Elasticity(young=1e4),
-        )
-    golden(error.value, "elasticity")
+def test_what_it_cannot_do_is_refused(build: Any, field: str, golden: Golden) -> None:
+    golden.refused(build, field)
 
 
 def test_it_runs_in_no_other_engine(golden: Golden) -> None:
@@ -206,10 +199,8 @@ def test_it_runs_in_no_other_engine(golden: Golden) -> None:
 
 @pytest.mark.slow
 def test_a_table_carries_it_until_the_hand_lifts_it() -> None:
-    scene = sg.load_scene("foam_cube")
-    result = sg.simulate(scene)
+    result = sg.simulate(sg.load_scene("foam_cube"))
     assert result.held is True
-    assert result.hold is not None
     assert result.hold.lifted_m == pytest.approx(0.1, abs=0.005)
 
 
@@ -247,20 +238,3 @@ def test_a_rigid_object_rests_on_a_deformable_one_on_a_table() -> None:
         up = 1.0 if contact.second == "brick" else -1.0
         assert contact.normal[2] == pytest.approx(up, abs=1e-3)
         assert up * contact.force_N[2] == pytest.approx(weight[contact.second], rel=5e-3)
-
-
-def test_only_the_object_to_be_grasped_can_be_deformable(golden: Golden) -> None:
-    other = sg.description.PlacedObject(object=foam(), position=(1.0, 0.0, 0.0))
-    golden.refused(lambda: pinch(objects=(other,)), "objects[0].object.elasticity")
-
-
-def test_friction_beside_it_does_not_switch(golden: Golden) -> None:
-    contact = sg.Contact(dynamic_friction=0.3)
-    other = sg.description.PlacedObject(object=ball(), position=(1.0, 0.0, 0.0), contact=contact)
-    with pytest.raises(sg.DescriptionError) as error:
-        pinch(object=soft_ball(), objects=(other,))
-    golden(error.value, "objects[0].contact.dynamic_friction")
-
-
-def test_environments_have_rigid_objects(golden: Golden) -> None:
-    golden.refused(lambda: with_goal(pinch(object=soft_ball())), "object.elasticity")

@@ -129,9 +129,7 @@ def weight_moment(model: mujoco.MjModel, data: mujoco.MjData, joint: int) -> flo
 
 
 @pytest.mark.parametrize("compensated", [1.0, 0.0])
-def test_lag_is_cut_to_what_a_fraction_of_the_force_and_the_weight_need(
-    compensated: float,
-) -> None:
+def test_lag_is_cut_to_what_a_fraction_of_the_force_and_the_weight_need(compensated: float) -> None:
     run = ClosureRun(compile_scene(pinch(closure=sg.description.ForceLimitedClosure(force=5.0))))
     run.run()
     model, data = run.model, run.data
@@ -139,8 +137,7 @@ def test_lag_is_cut_to_what_a_fraction_of_the_force_and_the_weight_need(
     data.qvel[:] = 0.0
     mujoco.mj_forward(model, data)
     own = next(p for p in ContactReader(model).read(data) if p.body == "F1_P3")
-    actuators = [actuator.name for actuator in run.scene.actuators]
-    actuator = actuators.index("F1_J2")
+    actuator = [actuator.name for actuator in run.scene.actuators].index("F1_J2")
     joint = model.joint("F1_J2")
     reach = np.array(own.point) - data.xanchor[joint.id]
     arm = abs(data.xaxis[joint.id] @ np.cross(reach, own.normal))
@@ -171,8 +168,7 @@ def test_a_touch_that_never_becomes_a_contact_is_reported() -> None:
     assert len(message) == 1
     assert "touched the object for" in message[0]
     assert "contact takes 10 samples in a row above 500 N; lower closure.threshold" in message[0]
-    usual = sg.simulate(pinch())
-    assert not [warning for warning in usual.warnings if "established" in warning]
+    assert not [warning for warning in sg.simulate(pinch()).warnings if "established" in warning]
 
 
 def test_a_force_out_of_reach_is_reported_with_advice() -> None:
@@ -231,8 +227,7 @@ def test_a_thumb_against_four_fingers_keeps_its_limit(hand: str, obj: str, force
 
 
 def test_the_table_of_limits_is_saved(tmp_path: Path) -> None:
-    scene = pinch(closure=sg.description.ForceLimitedClosure(force=3.0))
-    result = sg.simulate(scene)
+    result = sg.simulate(pinch(closure=sg.description.ForceLimitedClosure(force=3.0)))
     result.save(tmp_path)
     assert len(result.reached_forces) == 4
     assert sg.load_result(tmp_path).reached_forces == result.reached_forces
@@ -258,5 +253,4 @@ def test_servos_of_a_file_keep_the_torque(tmp_path: Path) -> None:
     run = ClosureRun(compile_scene(scene))
     run.run()
     assert run.recording.in_contact[run.recording.rows - 1].any()
-    forces = np.abs(run.data.actuator_force)
-    assert forces.max() == pytest.approx(2.5, rel=1e-3)
+    assert np.abs(run.data.actuator_force).max() == pytest.approx(2.5, rel=1e-3)

@@ -15,22 +15,12 @@ from softgrasp.pipeline import compile_scene
 from softgrasp.report.grasp_tables import acting_notes
 from softgrasp.sim.control_state import closure_layout
 from softgrasp.sim.grasp_run import ClosureRun
-from softgrasp.sim.laws import grip_targets
 from tests.support.scenes import pinch
 
 
 def limited(force: float | str | None, **changes: Any) -> sg.GraspScene:
     closure = sg.PositionIncrementClosure(grip_force=force)
     return pinch(closure=closure, success=sg.SuccessCriterion(), **changes)
-
-
-def test_a_target_moves_only_towards_its_joint() -> None:
-    stops, leads = [(0, 1), (1,), (), (0,)], [(0.1, 0.3), (0.2,), (), (0.1,)]
-    targets, positions = [1.0, -0.5, 9.0, 1.0], [0.5, 0.0, 0.0, 0.0]
-    acting = [True, True, True, False]
-    assert grip_targets(targets, positions, acting, stops, leads, [1, 0]) == [0.6, -0.5, 9.0, 1.0]
-    assert grip_targets(targets, positions, acting, stops, leads, [1, 1]) == [0.8, -0.2, 9.0, 1.0]
-    assert grip_targets(targets, targets, acting, stops, leads, [1, 1]) == targets
 
 
 @pytest.mark.parametrize("grasp", ["precision", "power"])
@@ -62,14 +52,6 @@ def test_a_lower_force_presses_less_and_none_leaves_the_trajectory() -> None:
     assert results[0].trajectory_sha256 == results[1].trajectory_sha256
     squeezes = [sum(c.normal_force_N for c in result.contacts) for result in results[1:]]
     assert squeezes[0] > 1.3 * squeezes[1] > 1.3 * 1.3 * squeezes[2]
-
-
-def test_a_hand_without_grip_force_closes_as_with_no_limit_of_the_closure() -> None:
-    shipped = sg.load_hand("four_finger")
-    free = shipped.replace(grip_force=None)
-    scenes = [limited("hand", hand=free), limited(None), limited("hand", hand=shipped)]
-    one, other, default = (sg.simulate(scene).trajectory_sha256 for scene in scenes)
-    assert one == other != default
 
 
 def test_prescribed_joints_and_the_scenes_of_the_paper_have_no_limit() -> None:

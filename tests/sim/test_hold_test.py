@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -51,7 +51,6 @@ def test_friction_holds_up_to_its_limit(fraction: float, holds: bool) -> None:
     assert all(abs(contact.normal[2]) > 0.9999 for contact in contacts)
     limit = MU * sum(contact.normal_force_N for contact in contacts)
     result = pushed((0.0, fraction * limit / 0.1, 0.0), (0.0, -fraction * limit / 0.1, 0.0))
-    assert result.hold is not None
     assert [test.held for test in result.hold.directions] == [holds, holds]
     assert result.held is holds
     for test in result.hold.directions:
@@ -64,15 +63,11 @@ def test_friction_holds_up_to_its_limit(fraction: float, holds: bool) -> None:
 
 def test_every_direction_begins_from_the_same_state() -> None:
     forth, back = pushed(*SIX), pushed(*SIX[::-1])
-    assert forth.hold is not None
-    assert back.hold is not None
     by_name = {test.name: (test.drop_m, test.rotation_rad) for test in back.hold.directions}
     assert set(by_name) == {"+x", "+y", "+z", "-x", "-y", "-z"}
     for test in forth.hold.directions:
         assert by_name[test.name] == (test.drop_m, test.rotation_rad)
-    lost = pushed((0.0, 500.0, 0.0), SIX[0])
-    assert lost.hold is not None
-    after = lost.hold.directions[1]
+    after = pushed((0.0, 500.0, 0.0), SIX[0]).hold.directions[1]
     assert (after.drop_m, after.rotation_rad) == by_name["+x"]
 
 
@@ -108,7 +103,6 @@ def test_contacts_count_too() -> None:
     four = pushed(SIX[0], min_contacts=5)
     six = pushed(SIX[0], min_contacts=6)
     assert (four.held, six.held) == (True, False)
-    assert six.hold is not None
     assert six.hold.directions[0].contacts == 5
     assert six.hold.directions[0].held is False
     assert six.hold.drop_m < 1e-4  # nothing but their number fails
@@ -133,7 +127,6 @@ def test_held_by_one_criterion_and_dropped_by_another() -> None:
     hard = sg.simulate(slippery.replace(success=shake))
     assert easy.held is True
     assert hard.held is False
-    assert hard.hold is not None
     assert hard.hold.failed_in == "shake"
     assert hard.success_criterion == shake
 
@@ -168,7 +161,6 @@ def out_of_two() -> sg.GraspResult:
 def test_pads_slip_at_coulombs_bound(count: int) -> None:
     """Normals in the plane, the pull along its normal: n·µ·N, within 3 %."""
     result = pulled(count, {"direction": UP})
-    assert result.hold is not None
     (test,) = result.hold.pulls
     normal = sum(contact.normal_force_N for contact in result.contacts)
     assert test.friction_N == pytest.approx(FRICTION * normal, rel=1e-6)
@@ -179,26 +171,13 @@ def test_pads_slip_at_coulombs_bound(count: int) -> None:
     assert test.drop_m < 5e-5
 
 
-def test_a_slower_pull_comes_nearer() -> None:
-    result = [pulled(2, {"direction": UP, "time": time}).hold for time in (0.5, 2.0)]
-    errors = [
-        (hold.pulls[0].slip_force_N or 0.0) / hold.pulls[0].friction_N - 1.0
-        for hold in result
-        if hold is not None
-    ]
-    assert 0.0 < errors[1] < 0.6 * errors[0]
-
-
 def test_each_begins_from_the_same_state_whatever_its_length() -> None:
-    hold = out_of_two().hold
-    assert hold is not None
-    up, down, along = hold.pulls
+    up, down, along = out_of_two().hold.pulls
     assert (up.name, down.name, along.name) == ("+z", "-z", "+x")
     assert down.slip_force_N == pytest.approx(up.slip_force_N, rel=1e-6)
     assert along.slip_force_N is None  # a pad is in the way
     assert along.largest_force_N == pytest.approx(1.5 * along.friction_N, rel=1e-6)
     alone = pulled(2, {"direction": DOWN}).hold
-    assert alone is not None
     assert alone.pulls[0].slip_force_N == pytest.approx(down.slip_force_N, abs=1e-12)
 
 
@@ -206,10 +185,8 @@ def test_a_minimum_force_is_evaluated() -> None:
     passed = pulled(2, {"direction": UP, "min_force": 8.0})
     failed = pulled(2, {"direction": UP, "min_force": 9.0})
     assert passed.held
-    assert passed.hold is not None
     assert passed.hold.pulls[0].held
     assert failed.held is False
-    assert failed.hold is not None
     assert failed.hold.failed_in == "pull +z"
     assert hold_clause(failed).endswith("8.12 N along +z pulled it out (9 N required)")
 
@@ -249,7 +226,6 @@ def test_creep_has_a_budget_and_falls_as_one_over_impratio() -> None:
     for impratio in (10.0, 100.0, 3e5):
         solver = sg.description.Solver(impratio=impratio)
         result = sg.simulate(pads(2, success=criterion, solver=solver))
-        assert result.hold is not None
         creep = result.hold.creep_m_s
         creeps.append(creep)
         assert result.held is (creep <= budget)
@@ -258,27 +234,6 @@ def test_creep_has_a_budget_and_falls_as_one_over_impratio() -> None:
     assert creeps[0] == pytest.approx(10.0 * creeps[1], rel=0.05)
     assert creeps[2] < 1e-6
     assert message == []
-
-
-def test_a_creeping_setting_is_warned_about() -> None:
-    hold = sg.SuccessCriterion(gravity=(0.0, 0.0, -50.0))
-    result = sg.simulate(pads(2, success=hold, solver=sg.description.Solver(impratio=50.0)))
-    (warning,) = [warning for warning in result.warnings if "creeps" in warning]
-    assert result.hold is not None
-    assert warning == (
-        f"the object creeps at {1e3 * result.hold.creep_m_s:.3g} mm/s in the hand under load: "
-        "friction is soft with solver.impratio 50, and creep falls as its inverse (default 1.2e+06)"
-    )
-
-
-def test_a_pull_needs_a_direction_and_a_plane_one_in_it(golden: Golden) -> None:
-    with pytest.raises(DescriptionError) as caught:
-        sg.SuccessCriterion(pulls=({"direction": (0, 0, 0)},))
-    assert str(caught.value) == "pulls[0].direction: expected a direction, found three zeros"
-    across = sg.SuccessCriterion(pulls=({"direction": (0, 1, 0)},))
-    with pytest.raises(DescriptionError) as caught:
-        pads(2, object_mount="planar", success=across)
-    golden(caught.value, "success.pulls[0].direction")
 
 
 def test_slip_counts_once_all_contacts_have_slipped_for_a_while() -> None:
@@ -301,7 +256,6 @@ def test_slip_counts_once_all_contacts_have_slipped_for_a_while() -> None:
 def test_a_minimum_force_is_applied_before_it_counts_as_borne() -> None:
     """Along a pad that is in the way nothing slips; the pull goes on until the least force."""
     result = pulled(2, {"direction": ALONG, "time": 0.2, "max_ratio": 0.5, "min_force": 12.0})
-    assert result.hold is not None
     (test,) = result.hold.pulls
     assert test.slip_force_N is None
     assert test.largest_force_N >= 12.0
@@ -309,21 +263,24 @@ def test_a_minimum_force_is_applied_before_it_counts_as_borne() -> None:
 
 
 def test_creep_needs_a_time_under_load(golden: Golden) -> None:
-    with pytest.raises(DescriptionError) as caught:
-        pads(2, success=sg.SuccessCriterion(pulls=({"direction": UP},), max_creep=1e-3))
-    golden(caught.value, "success.max_creep")
-    hold = out_of_two().hold
-    assert hold is not None
-    assert hold.creep_m_s == 0.0
+    golden.refused(
+        lambda: pads(2, success=sg.SuccessCriterion(pulls=({"direction": UP},), max_creep=1e-3)),
+        "success.max_creep",
+    )
+    assert out_of_two().hold.creep_m_s == 0.0
 
 
 def test_what_cannot_be_pulled_is_refused(golden: Golden) -> None:
     foam = sg.load_object("sphere").replace(elasticity=sg.description.Elasticity(young=5e4))
     pull = sg.SuccessCriterion(pulls=({"direction": UP},))
     golden.refused(lambda: pads(2, object=foam, success=pull), "success.pulls")
-    slanted = sg.SuccessCriterion(pulls=({"direction": (1, 3, 0)},))
-    with pytest.raises(DescriptionError) as caught:
-        pads(2, object_mount="planar", success=slanted)
-    golden(caught.value, "success.pulls[0].direction")
-    with pytest.raises(DescriptionError, match="expected a direction longer than 1e-09"):
-        sg.SuccessCriterion(pulls=({"direction": (1e-200, 0, 0)},))
+    for direction in ((0, 1, 0), (1, 3, 0)):
+        across = sg.SuccessCriterion(pulls=({"direction": direction},))
+        planar = partial(pads, 2, object_mount="planar", success=across)
+        golden.refused(planar, "success.pulls[0].direction")
+    for direction, sentence in (
+        ((0, 0, 0), "a direction, found"),
+        ((1e-200, 0, 0), "a direction longer"),
+    ):
+        with pytest.raises(DescriptionError, match=f"expected {sentence}"):
+            sg.SuccessCriterion(pulls=({"direction": direction},))

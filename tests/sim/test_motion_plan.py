@@ -39,8 +39,7 @@ def test_steps_follow_the_ramp_and_end_at_the_full_load(
     taken = np.diff(np.concatenate([[0.0], fraction]))
     assert (taken > 0.0).all()
     # put on at once, an undamped spring swings to twice the step
-    overshoot = fraction + taken - 1.0
-    assert overshoot.max() <= taken[-1] + 1e-12
+    assert (fraction + taken - 1.0).max() <= taken[-1] + 1e-12
     assert taken[-1] == pytest.approx(1.0 / max(round(ramp / period), 1))
 
 
@@ -82,7 +81,6 @@ def test_phases_follow_one_another_without_gaps() -> None:
         assert before.end_s == after.start_s
     lasting = [round(span.end_s - span.start_s, 9) for span in spans]
     assert lasting[:1] + lasting[2:] == [0.2, 0.05, 0.3, 0.3, 0.4]
-    assert result().hold is not None
     assert result().hold.start_s == result().closing.end_s == spans[1].end_s
     assert result().held is True
 
@@ -93,7 +91,6 @@ def test_creep_is_the_mean_speed_in_the_hand_over_the_last_cycle_of_a_shake() ->
     for row in (last - 200, last):
         pose = hand_pose_at(result(), row)
         ends.append(pose[:3, :3].T @ (result().object_position[row] - pose[:3, 3]))
-    assert result().hold is not None
     speed = float(np.linalg.norm(ends[1] - ends[0])) / cycle
     assert speed > 0.0
     assert result().hold.creep_m_s == pytest.approx(speed, rel=1e-6)
@@ -171,13 +168,11 @@ def test_fingers_wait_for_their_close_and_go_to_preshapes() -> None:
 def test_the_shipped_task_holds_and_the_slippery_one_drops() -> None:
     held, dropped = shipped("sequence_strawberry"), shipped("sequence_dropped")
     assert (held.status, held.held) == (sg.GraspStatus.CLOSED, True)
-    assert held.hold is not None
     assert held.hold.failed_in is None
     assert held.hold.lifted_m == pytest.approx(0.1, abs=2e-3)
     # the closure gripped; it is the lift that loses it
     assert (dropped.status, dropped.held) == (sg.GraspStatus.CLOSED, False)
     assert dropped.outcome is sg.Outcome.DROPPED
-    assert dropped.hold is not None
     assert dropped.hold.failed_in == "lift"
     lift = next(span for span in dropped.phases if span.name == "lift")
     assert lift.start_s < dropped.hold.failed_s < lift.end_s
@@ -219,8 +214,7 @@ def test_an_arm_takes_the_hand_along_the_same_path() -> None:
     fractions = np.linspace(0.0, 1.0, 51)[1:, None]
     down = move(away, fractions * [0.0, 0.0, -0.10], 0.0 * fractions * np.ones(3), np.zeros(3))
     arrived = carrier_targets(arm.replace(control_period=0.02), down, start)[-1]
-    own = [row.start for row in arm.arm.chain.phalanges]
-    np.testing.assert_allclose(arrived, own, atol=1e-8)
+    np.testing.assert_allclose(arrived, [row.start for row in arm.arm.chain.phalanges], atol=1e-8)
 
 
 @pytest.mark.parametrize(

@@ -55,8 +55,7 @@ def test_a_step_is_exact_whatever_the_period(period: float) -> None:
     """Filling and venting with their time constants, after the dead time, until a thousandth."""
     lags = lags_of(period)
     time = period * np.arange(round(1.6 / period))
-    targets = np.where(time < 0.8, HIGH, 0.0)
-    pressure = response(targets, lags)
+    pressure = response(np.where(time < 0.8, HIGH, 0.0), lags)
     since = (time - DEAD).clip(0.0)
     full = HIGH * -np.expm1(-since / FILL)
     exact = np.where(time <= 0.8 + DEAD, full, HIGH * np.exp(-(since - 0.8) / VENT))
@@ -66,20 +65,6 @@ def test_a_step_is_exact_whatever_the_period(period: float) -> None:
     assert (near | settled).all()
     assert near.sum() > 0.6 * len(time)
     assert pressure[-1] == pytest.approx(exact[-1], abs=1e-3 * highest)
-
-
-def test_a_ramp_converges_with_the_first_order_of_the_period() -> None:
-    """Targets are a staircase: half a period behind the ramp, so the error is of first order."""
-    rate, end, errors = HIGH / 0.5, 0.5, []
-    for period in (1e-2, 5e-3, 2.5e-3):
-        time = period * np.arange(round(end / period) + 1)
-        pressure = response(rate * time, lags_of(period))
-        since = (time - DEAD).clip(0.0)
-        exact = rate * (since + FILL * np.expm1(-since / FILL))
-        errors.append(np.abs(pressure - exact).max())
-    order = np.log2(np.array(errors[:-1]) / errors[1:])
-    np.testing.assert_allclose(order, 1.0, atol=0.15)
-    assert errors[-1] < 0.01 * HIGH
 
 
 def test_chunks_of_a_plan_do_not_matter() -> None:
@@ -93,8 +78,6 @@ def test_chunks_of_a_plan_do_not_matter() -> None:
 def test_a_grasp_closes_later_by_the_lag() -> None:
     """The recorded pressure is that of the finger; the run ends when it has arrived."""
     plain, slow = sg.simulate(lagged(None)), sg.simulate(lagged(LAG))
-    assert plain.pressure is not None
-    assert slow.pressure is not None
     assert slow.outcome is plain.outcome
     half = [
         float(one.time[np.argmax(one.pressure[:, 0] > 0.5 * HIGH)])  # type: ignore[index]
@@ -133,7 +116,6 @@ def test_an_environment_lags_as_a_run() -> None:
     for _ in range(3):
         environment.step(np.ones(2))
     last = round(environment.data.time / 1e-3) - 1
-    assert run.pressure is not None
     assert 0.0 < run.pressure[last, 0] < run.joint_target[-1, 0]
     np.testing.assert_allclose(environment.data.ctrl, run.pressure[last], rtol=1e-12)
     environment.close()
@@ -141,8 +123,7 @@ def test_an_environment_lags_as_a_run() -> None:
 
 def test_files_keep_a_lag(tmp_path: object) -> None:
     finger = lagged(LAG).hand.soft_fingers[0].finger
-    path = sg.io.save_finger(finger, f"{tmp_path}/finger.yaml")
-    assert sg.io.load_finger(path) == finger
+    assert sg.io.load_finger(sg.io.save_finger(finger, f"{tmp_path}/finger.yaml")) == finger
     assert LAG.replace(vent_time=None).vent == FILL
     with pytest.raises(DescriptionError) as caught:
         PressureLag(fill_time=-1.0)
@@ -196,7 +177,6 @@ def test_stiffening_is_a_moment_of_the_pressure() -> None:
     """−k·s·P·q beside −k·q, and the force of the blocked tip and equilibria know it."""
     built = compile_scene(stiffening(STIFFENING))
     layout, data, pressure = closure_layout(built), mujoco.MjData(built.model), 5e4
-    assert layout.stiffening is not None
     data.ctrl[:], data.qpos[layout.qpos_of_joint] = pressure, 0.1
     mujoco.mj_forward(built.model, data)
     before = data.qfrc_spring.copy()

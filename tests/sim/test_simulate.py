@@ -17,8 +17,7 @@ from softgrasp.evaluation.hold_result import object_tracks
 from softgrasp.evaluation.result import Interrupted
 from softgrasp.evaluation.result_builder import chatter_warnings
 from softgrasp.pipeline import compile_scene
-from softgrasp.sim.control_state import closure_layout
-from softgrasp.sim.engine import caught_warnings
+from softgrasp.sim.control_state import caught_warnings, closure_layout
 from softgrasp.sim.grasp_run import ClosureRun
 from softgrasp.sim.laws import (
     ESTABLISHED,
@@ -33,7 +32,7 @@ from softgrasp.sim.laws import (
 from softgrasp.sim.stepper import driven
 from tests.conftest import Golden
 from tests.sim.engines import require_engine
-from tests.support.scenes import diverging, pinch, plate
+from tests.support.scenes import diverging, pinch
 
 BACKENDS = ["mujoco", "ode", pytest.param("webots", marks=pytest.mark.webots)]
 K = 1e5
@@ -164,7 +163,6 @@ def test_normals_point_into_the_object_and_lie_on_its_surface(result: sg.GraspRe
 def test_the_fingers_carry_the_weight(result: sg.GraspResult) -> None:
     """Friction and normal forces of all contacts balance gravity at the end of the hold test."""
     assert result.held is True
-    assert result.hold is not None
     friction = sum(contact.friction_force_N for contact in result.contacts)
     normal = sum(contact.normal_force_N for contact in result.contacts)
     assert 0.0 < result.hold.weight_N < friction + normal
@@ -185,14 +183,6 @@ def test_two_runs_are_equal_bit_for_bit(result: sg.GraspResult, backend: str) ->
     assert again.events == result.events
 
 
-def test_results_are_saved_and_loaded(result: sg.GraspResult, tmp_path: Path) -> None:
-    result.save(tmp_path)
-    loaded = sg.load_result(tmp_path)
-    assert loaded.trajectory_sha256 == result.trajectory_sha256
-    assert loaded.backend == result.backend
-    assert loaded.events == result.events
-
-
 SCENES = {
     "prescribed": {"actuation": "prescribed", "success": None},
     "fixed object": {"object_mount": "fixed", "success": None},
@@ -209,8 +199,7 @@ def test_kinds_of_scenes_end_as_in_the_reference(backend: str, name: str) -> Non
     assert result.status is expected.status
     bodies = {contact.body for contact in expected.contacts if contact.in_contact}
     assert {contact.body for contact in result.contacts if contact.in_contact} == bodies
-    gap = np.degrees(np.abs(result.joint_position[-1] - expected.joint_position[-1]))
-    assert gap.max() < 0.5
+    assert np.degrees(np.abs(result.joint_position[-1] - expected.joint_position[-1])).max() < 0.5
 
 
 def test_a_planar_object_stays_in_its_plane(backend: str) -> None:
@@ -275,24 +264,6 @@ def test_events_name_point_normal_force_and_separation(run_result: sg.GraspResul
     assert event.separation_m < 0 < event.normal_force_N
 
 
-def test_a_run_is_bit_for_bit_repeatable(run_result: sg.GraspResult) -> None:
-    again = sg.simulate(run_result.scene)
-    assert again.trajectory_sha256 == run_result.trajectory_sha256
-    assert again.events == run_result.events
-
-
-def test_arrays_are_locked_and_have_one_row_a_control_period(run_result: sg.GraspResult) -> None:
-    assert np.diff(run_result.time) == pytest.approx(1e-3)
-    assert (
-        run_result.joint_position.shape
-        == run_result.joint_target.shape
-        == (len(run_result.time), 12)
-    )
-    assert run_result.normal_force.shape == (len(run_result.time), len(run_result.contact_bodies))
-    with pytest.raises(ValueError, match="read-only"):
-        run_result.time[0] = 1.0
-
-
 def test_the_summed_normal_forces_are_those_of_the_contacts(run_result: sg.GraspResult) -> None:
     for contact in run_result.contacts:
         column = run_result.contact_bodies.tolist().index(contact.body)
@@ -320,8 +291,7 @@ def test_a_short_run_is_timed_out() -> None:
 def test_an_object_that_is_flicked_away_is_ejected() -> None:
     one = (True,) * 3 + (False,) * 9
     closure = sg.PositionIncrementClosure(rates=(3.0, 0.5, 0.5), active=one)
-    flicked = sg.simulate(pinch(closure=closure, duration=1.5))
-    assert flicked.status is sg.GraspStatus.EJECTED
+    assert sg.simulate(pinch(closure=closure, duration=1.5)).status is sg.GraspStatus.EJECTED
 
 
 def test_inactive_joints_stay_where_they_are() -> None:
@@ -331,31 +301,10 @@ def test_inactive_joints_stay_where_they_are() -> None:
     assert np.all(np.ptp(closed.joint_target[:, :3], axis=0) == 0)
 
 
-def test_a_fixed_object_does_not_move() -> None:
-    fixed = sg.simulate(pinch(object_mount="fixed"))
-    assert fixed.status is sg.GraspStatus.CLOSED
-    assert np.ptp(fixed.object_position, axis=0).max() == 0
-    assert all(v == pytest.approx(1e5, rel=0.03) for v in measured(fixed))
-
-
-def measured(run_result: sg.GraspResult) -> list[float]:
-    return list(run_result.contact_model.measured_stiffness_N_m.values())
-
-
-def test_a_planar_object_keeps_to_the_x_z_plane() -> None:
-    planar = sg.simulate(pinch(object_mount="planar", object_position=(-0.004, 0, -0.085)))
-    assert planar.status is sg.GraspStatus.CLOSED
-    assert np.ptp(planar.object_position[:, 1]) == 0
-    assert np.ptp(planar.object_position[:, 0]) > 1e-4
-    rotation = planar.object.rotation_rad
-    assert (rotation[0], rotation[2]) == pytest.approx((0, 0), abs=1e-12)
-
-
 def test_prescribed_joints_follow_their_targets_whatever_the_load() -> None:
     prescribed = sg.simulate(pinch(actuation="prescribed", object_mount="fixed"))
     # a target set at one control sample is reached at the next
-    error = prescribed.joint_position[1:] - prescribed.joint_target[:-1]
-    assert np.abs(error).max() < 1e-6
+    assert np.abs(prescribed.joint_position[1:] - prescribed.joint_target[:-1]).max() < 1e-6
 
 
 def test_servo_forces_keep_to_their_limits() -> None:
@@ -380,8 +329,7 @@ def test_the_track_of_the_object_is_where_the_engine_has_it(mount: str) -> None:
     body = run.data.body("object")
     assert position[-1] == pytest.approx(body.xpos, abs=1e-12)
     assert abs(quaternion[-1] @ body.xquat) == pytest.approx(1.0, abs=1e-12)
-    moved = np.linalg.norm(position[-1] - position[0])
-    assert (moved == 0.0) == (mount == "fixed")
+    assert (np.linalg.norm(position[-1] - position[0]) == 0.0) == (mount == "fixed")
 
 
 def test_gravity_moves_no_joint_of_a_hand_that_compensates_it() -> None:
@@ -396,17 +344,6 @@ def test_moving_the_whole_scene_moves_the_result() -> None:
     there = sg.simulate(pinch(hand_pose=sg.Pose(position=tuple(shift))))
     assert np.allclose(there.object_position - shift, here.object_position, atol=1e-6)
     assert there.status is here.status
-
-
-def test_a_quarter_rotation_of_the_whole_scene_rotates_the_result() -> None:
-    half = np.sqrt(0.5)
-    upright = sg.simulate(pinch(object_position=(0.0, 0.003, -0.085)))
-    rotated = sg.simulate(
-        pinch(hand_pose=sg.Pose(quaternion=(half, 0, 0, half)), object_position=(-0.003, 0, -0.085))
-    )
-    about_z = np.array([[0, -1, 0], [1, 0, 0], [0, 0, 1]])
-    expected = upright.object_position @ about_z.T
-    assert np.allclose(rotated.object_position, expected, atol=1e-5)
 
 
 def test_a_diverged_run_states_what_to_change_and_keeps_finite_numbers(tmp_path: Path) -> None:
@@ -445,9 +382,7 @@ def test_a_state_that_is_not_a_number_is_seen_and_nothing_is_left_behind(
 
 
 @pytest.mark.parametrize("samples", [300, 700])
-def test_no_work_is_lost_on_a_state_that_is_not_a_number(
-    samples: int,
-) -> None:
+def test_no_work_is_lost_on_a_state_that_is_not_a_number(samples: int) -> None:
     run = ClosureRun(compile_scene(pinch()))
     advance(run, samples)
     before = run.data.time
@@ -468,11 +403,6 @@ def test_forces_that_jump_from_sample_to_sample_are_reported() -> None:
         "contact points change places, as on the edges of a faceted mesh; try a smoother mesh, a "
         "primitive, or a smaller timestep"
     ]
-
-
-def test_a_result_is_one_line_in_a_terminal() -> None:
-    result = sg.simulate(pinch(duration=0.02))
-    assert repr(result) == "<GraspResult four_finger on ball: TIMED_OUT, 0.02 s, 0 events>"
 
 
 def test_the_arrays_of_a_result_are_copies_and_cannot_be_written() -> None:
@@ -521,15 +451,7 @@ def test_a_quick_settling_is_not_a_time_out() -> None:
     assert sg.simulate(hasty).status is sg.GraspStatus.CLOSED
 
 
-def test_the_palm_detects_contact_and_stops_no_joint() -> None:
-    weight = sg.GraspObject(name="box", shape=sg.Cuboid(size=(0.05, 0.05, 0.05)), mass=0.1)
-    rests = sg.simulate(plate(weight, 0.025, duration=0.3))
-    assert rests.contact_of("palm").in_contact
-    assert rests.contact_of("palm").finger == ""
-    assert rests.contact_of("palm").normal == pytest.approx((0, 0, 1))
-
-
 def test_an_unknown_backend_is_named_with_what_exists(golden: Golden) -> None:
-    with pytest.raises(sg.BackendUnavailable) as refused:
-        sg.simulate(pinch(), backend="mujuco")
-    golden(refused.value, "no backend 'mujuco'")
+    golden.refused(
+        lambda: sg.simulate(pinch(), backend="mujuco"), "no backend 'mujuco'", sg.BackendUnavailable
+    )

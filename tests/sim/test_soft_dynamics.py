@@ -12,9 +12,8 @@ import softgrasp as sg
 from softgrasp.continuum.settling import settling
 from softgrasp.continuum.statics import PlanarChain, rest
 from softgrasp.model.robot import robot_model
-from softgrasp.model.soft_finger import TIP, finger_model
+from softgrasp.model.soft_finger import finger_model
 from softgrasp.model.timestep import damped_spring_limit, spring_limit
-from softgrasp.sim.engine import caught_warnings, has_diverged
 from softgrasp.sim.soft_dynamics import (
     INTEGRATORS,
     ReleaseTestRig,
@@ -69,9 +68,11 @@ def test_energy_is_lost_to_the_dampers_only() -> None:
 
 
 def test_a_step_that_is_too_long_is_an_error_with_the_joint_and_the_step(golden: Golden) -> None:
-    with pytest.raises(sg.SimulationError) as caught:
-        sg.soft.move_finger(PAPER, 1.0, start_angles=0.15, timestep=2e-3)
-    golden(caught.value, "finger 'paper000'")
+    golden.refused(
+        lambda: sg.soft.move_finger(PAPER, 1.0, start_angles=0.15, timestep=2e-3),
+        "finger 'paper000'",
+        sg.SimulationError,
+    )
     sg.soft.move_finger(PAPER, 0.2, start_angles=0.15, timestep=0.00097)
 
 
@@ -219,33 +220,10 @@ def test_a_finger_that_diverges_is_not_a_number_and_the_others_stay() -> None:
     rig = ReleaseTestRig(FINGER, timestep=5e-3)  # far beyond what its springs allow
     start = np.array([hung(40), np.full(7, np.nan)])
     k = np.array([STIFFNESS, STIFFNESS])
-    message = rig.release(k, np.array([DAMPING, DAMPING]), start, 0.5).height
-    assert np.isnan(message).all()
+    assert np.isnan(rig.release(k, np.array([DAMPING, DAMPING]), start, 0.5).height).all()
     fine = ReleaseTestRig(FINGER).release(k, np.array([DAMPING, DAMPING]), start, 0.1).height
     assert np.isfinite(fine[0]).all()
     assert np.isnan(fine[1]).all()
-
-
-def test_a_load_that_is_taken_away_at_once_gives_the_same_motion() -> None:
-    """Paper 000 starts again from the angles of a first simulation; MuJoCo lets go directly."""
-    model = finger_model(FINGER)
-    model.opt.timestep = 2.5e-4
-    data, linear = mujoco.MjData(model), np.zeros((3, 7))
-    data.qpos[:] = hung(40)
-
-    def step(force: float) -> float:
-        mujoco.mj_forward(model, data)
-        mujoco.mj_jacSite(model, data, linear, None, model.site(TIP).id)
-        data.qfrc_applied[:] = force * linear[2]
-        height = data.site(TIP).xpos[2]
-        mujoco.mj_step(model, data)
-        return float(height)
-
-    for _ in range(400):
-        step(-0.04 * 9.81)
-    direct = np.array([step(0.0) for _ in range(401)])[::2]
-    two_steps = ReleaseTestRig(FINGER).release(STIFFNESS[None], DAMPING[None], hung(40)[None], 0.1)
-    np.testing.assert_allclose(direct, two_steps.height[0], atol=1e-9)
 
 
 # Stable time steps: the closed form of one oscillator, and a run on both sides of the limit.
@@ -255,11 +233,6 @@ OSCILLATOR = """
 <mujoco><option gravity="0 0 0"/><worldbody><body><joint type="slide" stiffness="{stiffness}"/>
 <geom size="0.1" mass="1"/></body></worldbody></mujoco>
 """
-
-
-@pytest.fixture(scope="module")
-def steps() -> dict[str, float]:
-    return sg.stable_timestep(sg.io.load_finger("paper000"))
 
 
 @pytest.mark.parametrize("frequency", [1e3, 2e4])
@@ -273,34 +246,10 @@ def test_one_oscillator_has_the_limits_of_the_textbook(frequency: float) -> None
     assert steps["discrete"] == 1e-2
 
 
-def released(step: float, integrator: mujoco.mjtIntegrator) -> mujoco.MjData:
-    """The finger of paper 000 half a second after it was let go."""
-    model = finger_model(sg.io.load_finger("paper000"))
-    model.opt.timestep, model.opt.integrator = step, integrator
-    data = mujoco.MjData(model)
-    data.qpos[:] = 0.05
-    with caught_warnings():
-        for _ in range(round(0.5 / step)):
-            mujoco.mj_step(model, data)
-            if has_diverged(data):
-                break
-    return data
-
-
-def test_the_finger_rings_down_below_the_limit_and_blows_up_above(steps: dict[str, float]) -> None:
-    """The reference measured 1.2 ms stable and 1.5 ms unstable for a finger much like it."""
-    implicitfast = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+def test_the_limit_of_the_finger_is_near_the_one_of_the_reference() -> None:
+    """It measured 1.2 ms stable and 1.5 ms unstable for a finger much like it."""
+    steps = sg.stable_timestep(sg.io.load_finger("paper000"))
     assert 1.2e-3 < steps["implicitfast"] < 1.5e-3
-    below = released(0.95 * steps["implicitfast"], implicitfast)
-    assert not has_diverged(below)
-    assert np.abs(below.qpos).max() < 0.2
-    above = released(1.1 * steps["implicitfast"], implicitfast)
-    assert has_diverged(above) or np.abs(above.qpos).max() > 10
-
-
-def test_runge_kutta_cannot_take_the_dampers_and_discrete_takes_all(
-    steps: dict[str, float],
-) -> None:
     assert steps["rk4"] < 2e-4
     assert steps["discrete"] == 1e-2
 

@@ -170,8 +170,7 @@ def test_actuators_change_in_time() -> None:
         joint_moments=[[0.0, 0.1], [0.2, 0.3], [0.4, 0.5]],
         steps=3,
     )
-    target = [[0.005, 0.105], [0.206, 0.306], [0.407, 0.507]]
-    assert forces == pytest.approx(np.array(target))
+    assert forces == pytest.approx(np.array([[0.005, 0.105], [0.206, 0.306], [0.407, 0.507]]))
 
 
 @pytest.mark.parametrize(

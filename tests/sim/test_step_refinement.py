@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import mujoco
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
@@ -47,7 +46,6 @@ def struck(mass: float, **changes: Any) -> sg.GraspResult:
 @pytest.mark.parametrize("mass", [0.02, 0.1, 0.5])
 def test_the_peak_of_a_first_touch_is_that_of_the_law(mass: float) -> None:
     result = struck(mass)
-    assert result.peak is not None
     assert result.peak.resolved
     assert result.peak_force == pytest.approx(peak_of_the_law(mass), rel=0.15)
     assert result.peak.time_s == pytest.approx(0.1, abs=2e-3)
@@ -55,7 +53,6 @@ def test_the_peak_of_a_first_touch_is_that_of_the_law(mass: float) -> None:
 
 def test_a_peak_that_is_not_resolved_is_too_low_and_marked(tmp_path: Path) -> None:
     result = struck(0.02, timestep=1e-3)
-    assert result.peak is not None
     assert not result.peak.resolved
     assert result.peak_force < 0.9 * peak_of_the_law(0.02)
     doubt = result.peak.doubt
@@ -88,8 +85,7 @@ def test_a_servo_follows_its_targets_as_without_steps(timestep: float) -> None:
     for target in result.joint_target[:-1, 0]:  # held for a control period
         state = step @ [*state[:2], target]
         expected.append(state[0])
-    error = np.abs(result.joint_position[:, 0] - expected).max()
-    assert error < 0.1 * timestep * SPEED
+    assert np.abs(result.joint_position[:, 0] - expected).max() < 0.1 * timestep * SPEED
 
 
 def test_steps_are_short_from_a_touch_until_nothing_changes() -> None:
@@ -119,27 +115,3 @@ def test_who_chooses_a_step_gets_it() -> None:
     (fine,) = compile_scene(pads(2, timestep=5e-4, solver=Solver(refinement=4))).fine
     assert fine.timestep == pytest.approx(1.25e-4)
     assert compile_scene(pads(2, contact=sg.Contact(model="native"))).fine == ()
-
-
-@pytest.mark.parametrize("mass", [0.005, 0.05, 0.5])
-def test_a_flat_box_stays_on_a_slope_at_99_percent_of_the_limit(mass: float) -> None:
-    angle = np.arctan(0.99 * 0.5)
-    box = sg.GraspObject(name="box", shape=sg.Cuboid(size=(0.06, 0.06, 0.03)), mass=mass)
-    floor = sg.description.Wall(point=(1.0, 0.0, -0.015), normal=(0.0, 0.0, 1.0), size=(0.8, 0.8))
-    scene = pads(
-        2,
-        object=box,
-        object_position=(1.0, 0.0, 0.0),
-        object_euler=(0.0, 0.0, 0.0),
-        surroundings=(floor,),
-        gravity=(9.81 * np.sin(angle), 0.0, -9.81 * np.cos(angle)),
-    )
-    model = sg.compile_model(scene)
-    data = mujoco.MjData(model)
-    mujoco.mj_resetDataKeyframe(model, data, 0)
-    second = round(0.5 / model.opt.timestep)
-    mujoco.mj_step(model, data, second)
-    address = model.joint("object").qposadr[0]
-    before = float(data.qpos[address])
-    mujoco.mj_step(model, data, second)
-    assert abs(float(data.qpos[address]) - before) < 0.5e-6

@@ -14,15 +14,6 @@ from softgrasp.sim.grasp_run import ClosureRun
 from tests.support.scenes import pinch
 
 
-def test_a_pair_slides_where_one_of_its_contacts_does() -> None:
-    slipping = [0, 1, 0, 1]
-    velocities = [9.0, 0.3, 0.4, 9.0, 0.0, 0.1, 9.0, 0.0, 0.1]
-    pairs, rows = [0, 0, 1, -1, 2], [3, 0, 6, 0, -1]
-    assert update_slip(pairs, rows, velocities, [0.45] * 4, slipping)
-    assert slipping == [1, 0, 0, 1]  # the last one has no contact and stays
-    assert not update_slip(pairs, rows, velocities, [0.45] * 4, slipping)
-
-
 @given(st.integers(0, 2**32 - 1))
 def test_the_law_is_that_of_any_contact_of_a_pair(seed: int) -> None:
     random = np.random.default_rng(seed)

@@ -87,5 +87,4 @@ def test_a_pinched_capsule_does_not_creep() -> None:
     assert abs(yardsticks.creep(result)) < STUCK
     stock, _ = yardsticks.stock_capsule()
     assert 50e-6 < stock < 155e-6  # the scene is that of the issue
-    weight = yardsticks.ROD * G
-    assert weight == pytest.approx(0.44, abs=0.005)
+    assert pytest.approx(0.44, abs=0.005) == yardsticks.ROD * G

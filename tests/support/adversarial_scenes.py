@@ -1,7 +1,5 @@
 """Scenes that try to obtain a wrong outcome, with the word that an observer of the strip gives."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import NamedTuple

@@ -4,8 +4,6 @@ All numbers are dimensionless: lengths over L, forces in EI/L², moments in EI/L
 at the origin along +x and does not stretch.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

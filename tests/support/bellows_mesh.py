@@ -1,7 +1,5 @@
 """Bellows fingers as meshes whose valleys are known: a flat side, and round lobes above it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -9,7 +7,6 @@ import numpy as np
 import trimesh
 from numpy.typing import NDArray
 
-from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array
 
 MIN_STEPS = 8
@@ -40,65 +37,16 @@ def bellows_mesh(
     """A finger of rectangular cross-section with half-elliptic lobes between its valleys.
 
     Without arguments it has the size of the finger of paper 000.
-
-    Args:
-        valleys: How many, evenly spaced, or their places from the base [m].
-        length: [m]
-        width: [m]
-        height: From the flat side to the crests, at the base [m].
-        depth: From the crests to the valleys, at the base [m]; one for all, or one a valley.
-        taper: Part of the height, and of the depths, that is lost from base to tip [–].
-        resolution: Length of the edges, about [m].
-
-    Raises:
-        DescriptionError: A number is out of range; names it.
     """
-    for field, value in {"length": length, "width": width, "height": height,
-                         "resolution": resolution}.items():  # fmt: skip
-        if not 0.0 < value < np.inf:
-            raise DescriptionError(f"expected a number above 0, found {value!r}", field=field)
-    if not 0.0 <= taper < 1.0:
-        raise DescriptionError(
-            f"expected a number from 0 to below 1, found {taper!r}", field="taper"
-        )
-    valley_positions = _valley_positions(valleys, length)
-    remains = height - _depths(depth, len(valley_positions), height)
-    stations, outline = _side_view(valley_positions, length, height, remains, resolution)
-    shrink = 1.0 - taper * stations / length
-    surface = _extruded(stations, shrink * outline, width, resolution)
-    middles = 0.5 * (1.0 - taper * valley_positions / length) * remains
-    return BellowsMesh(
-        surface, valley_positions, np.stack([valley_positions, 0.0 * valley_positions, middles], -1)
-    )
-
-
-def _valley_positions(valleys: int | Sequence[float], length: float) -> Array:
     if isinstance(valleys, int):
-        if valleys < 1:
-            raise DescriptionError(f"expected at least 1, found {valleys}", field="valleys")
-        return np.arange(1, valleys + 1) * length / (valleys + 1)
-    valley_positions = np.asarray(valleys, dtype=float)
-    bounds = np.concatenate([[0.0], valley_positions, [length]])
-    if not (np.diff(bounds) > 0.0).all() or len(valley_positions) < 1:
-        raise DescriptionError(
-            f"expected ascending places between 0 and {length:g} m, found {tuple(valleys)}",
-            field="valleys",
-        )
-    return valley_positions
-
-
-def _depths(depth: float | Sequence[float], count: int, height: float) -> Array:
-    depths = np.asarray(depth, dtype=float)
-    if depths.shape not in ((), (count,)):
-        raise DescriptionError(
-            f"expected one number or {count}, one a valley, found {depths.size}", field="depth"
-        )
-    if not ((depths > 0.0) & (depths < height)).all():
-        raise DescriptionError(
-            f"expected numbers between 0 and the height of {height:g} m, found {depth}",
-            field="depth",
-        )
-    return np.broadcast_to(depths, (count,))
+        positions = np.arange(1, valleys + 1) * length / (valleys + 1)
+    else:
+        positions = np.asarray(valleys, dtype=float)
+    remains = height - np.broadcast_to(np.asarray(depth, dtype=float), positions.shape)
+    stations, outline = _side_view(positions, length, height, remains, resolution)
+    surface = _extruded(stations, (1.0 - taper * stations / length) * outline, width, resolution)
+    middles = 0.5 * (1.0 - taper * positions / length) * remains
+    return BellowsMesh(surface, positions, np.stack([positions, 0.0 * positions, middles], -1))
 
 
 def _side_view(

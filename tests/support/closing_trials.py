@@ -1,7 +1,5 @@
 """Random force series, and what each implementation of the closing laws makes of them."""
 
-from __future__ import annotations
-
 import runpy
 import sys
 from dataclasses import replace

@@ -5,8 +5,6 @@ is measured is the conversion of contacts alone. Closed forms of F = K·δ + D·
 Coulomb's law stand beside them.
 """
 
-from __future__ import annotations
-
 import math
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -111,7 +109,7 @@ def exact_bounce(mass: float, stiffness: float, damping: float, speed: float = 0
     def rate(time: float, state: Any) -> list[float]:
         return [state[1], -force(time, state) / mass]
 
-    force.terminal, force.direction = True, -1  # type: ignore[attr-defined]
+    force.terminal, force.direction = True, -1
     found = solve_ivp(
         rate, (0.0, 1.0), [0.0, speed], events=force, rtol=1e-10, atol=1e-14, max_step=1e-4
     )

@@ -1,7 +1,5 @@
 """An engine for tests that compare engines: MuJoCo with another scene."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import softgrasp as sg

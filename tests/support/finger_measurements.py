@@ -1,7 +1,5 @@
 """Simulated hung weights and releases of a finger with known constants."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np
@@ -16,14 +14,7 @@ from softgrasp.description.soft_finger import SoftFinger
 def synthetic_hung(
     finger: SoftFinger, masses: Sequence[float], noise: float = 0.0, seed: int = 0
 ) -> tuple[HungAngles, ...]:
-    """Simulate joint angles under weights.
-
-    Args:
-        finger: Finger.
-        masses: Masses [kg].
-        noise: Standard deviation of an angle [rad].
-        seed: Seed of the noise.
-    """
+    """Simulate joint angles under weights."""
     loads = [HungAngles(mass=mass, angles=(0.0,) * len(finger.joints)) for mass in masses]
     stiffness = finger_values(finger, "stiffness")[None]
     shapes = VirtualExperiments(CalibrationProblem(finger=finger)).hung(stiffness, loads)
@@ -44,16 +35,7 @@ def synthetic_releases(
     duration: float = 1.0,
     rule: str = "paper000",
 ) -> tuple[Release, ...]:
-    """Simulate tracks of the tip after weights are released, with overshoots and settling times.
-
-    Args:
-        finger: Finger, with all of its damping.
-        masses: Masses [kg].
-        noise: Standard deviation of a height [m].
-        seed: Seed of the noise.
-        duration: Duration of the tracks, at least 0.6 [s].
-        rule: Settling rule, see ``continuum.settling``.
-    """
+    """Simulate tracks of the tip after weights are released, with overshoots and settling times."""
     requested = [Release(mass=mass, times=(0.0, duration), heights=(0.0, 0.0)) for mass in masses]
     parameters = [finger_values(finger, kind)[None] for kind in ("stiffness", "damping")]
     experiments = VirtualExperiments(CalibrationProblem(finger=finger))

@@ -4,8 +4,6 @@ The finger is horizontal, clamped at the origin, along +x. Calibration solves th
 closed form.
 """
 
-from __future__ import annotations
-
 import mujoco
 import numpy as np
 
@@ -31,12 +29,7 @@ SMALL = 1e-6
 
 
 def dead_weight_rig(finger: SoftFinger, mass: float) -> mujoco.MjSpec:
-    """Build a finger with a weight at its tip, or without (0 kg), as after its release.
-
-    Args:
-        finger: The finger.
-        mass: Mass of the weight [kg].
-    """
+    """Build a finger with a weight at its tip, or without (0 kg), as after its release."""
     spec = finger_spec(finger)
     spec.option.gravity = list(STANDARD_GRAVITY)
     spec.add_sensor(
@@ -60,15 +53,7 @@ def tip_force_rig(
     stiffness: float = 1e4,
     damping: float = 20.0,
 ) -> mujoco.MjSpec:
-    """Build a finger with a motor in every joint above a plate with a force sensor.
-
-    Args:
-        finger: The finger.
-        plate_height: Height of the plate, at which the tip touches it [m].
-        friction: Coefficient of friction of ball and plate [–].
-        stiffness: Contact stiffness [N/m], converted with the mass of the last link.
-        damping: Contact damping [N·s/m].
-    """
+    """Build a finger with a motor in every joint above a plate with a force sensor."""
     spec = dead_weight_rig(finger, 0.0)
     last = spec.body(f"link{len(finger.joints)}")
     last.add_geom(

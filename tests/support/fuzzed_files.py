@@ -4,9 +4,8 @@
 the number of files, how many were accepted, and what went wrong.
 """
 
-from __future__ import annotations
-
 import argparse
+import asyncio
 import contextlib
 import io
 import json
@@ -24,9 +23,26 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import trimesh
 
+import softgrasp as sg
+from softgrasp import assets, cli
+from softgrasp.backends.wbt import problems, read_world
+from softgrasp.calibration import stages
+from softgrasp.calibration.files import load_problem
 from softgrasp.errors import SoftgraspError
+from softgrasp.hydraulics.files import load_hydraulic_arm, load_torques
+from softgrasp.io.arm import load_arm
+from softgrasp.io.files import template
+from softgrasp.io.hand import load_finger
+from softgrasp.io.load import load_robot
+from softgrasp.io.mesh_files import read_triangles
+from softgrasp.io.scene import load_criterion, load_plan, load_release
+from softgrasp.sweeps.run import read_sweep
+from softgrasp.twin import files as twin
+from softgrasp.twin.record import TwinRecorder, read_twin_record
 from tests.support.mjcf_hands import TENDON
+from tests.twin.twins import Bench
 
 MEMORY = 10**9
 """Address space above that of a process that has read the valid file [bytes]."""
@@ -34,19 +50,11 @@ PROCESSOR_TIME = 2.0
 """Processor time for one file [s]."""
 NUMBERS = (b"0", b"-1", b"1e9", b"1e308", b"-1e-300", b"nan", b"inf", b"99999999999", b"1e400", b"")
 PIECES = (
-    *(
-        b"[" * 500,
-        b"{" * 500,
-        b"(" * 5000,
-        b"\x00",
-        b"\xff\xfe",
-        b"\x1b[31m",
-        b"&a *a ",
-        b"<a>" * 300,
-    ),
+    *(b"[" * 500, b"{" * 500, b"(" * 5000, b"\x00", b"\xff\xfe", b"\x1b[31m", b"&a *a ",
+     b"<a>" * 300),
     *(b"<!DOCTYPE a [<!ENTITY b 'c'>]>", b"A" * 100_000, b"../" * 50, b"\n" * 1000, b": - : -"),
     *(b"${" + b"9**" * 20 + b"9}", b"!!python/object:os.system", b"\t", b"'", b'"', b"null"),
-)
+)  # fmt: skip
 REQUESTED = np.array([[1.0, 2.0], [3.0, 4.0]])
 """Parameters of an evaluation in the journal of a calibration."""
 _NUMBER = re.compile(rb"-?\d+\.?\d*(?:[eE][-+]?\d+)?")
@@ -164,28 +172,24 @@ def limit_memory() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (soft, resource.RLIM_INFINITY))
 
 
-def shipped(directory: str, name: str, *others: str) -> Callable[[Path], Path]:
+def shipped(name: str, *others: str) -> Callable[[Path], Path]:
     """Return a function that copies a shipped file, and others beside it."""
 
     def make(target: Path) -> Path:
-        from softgrasp import assets
-
-        for one in (name, *others):
-            source = assets.root() / directory / one
-            if source.is_dir():
-                shutil.copytree(source, target / one)
-            else:
-                shutil.copy(source, target / one)
-        return target / name
+        source = assets.root() / name
+        for one in (source, *map(source.with_name, others)):
+            copy = shutil.copytree if one.is_dir() else shutil.copy
+            copy(one, target / one.name)
+        return target / source.name
 
     return make
 
 
-def written(name: str, text: str | bytes) -> Callable[[Path], Path]:
+def written(name: str, text: str) -> Callable[[Path], Path]:
     """Return a function that writes a file."""
 
     def make(target: Path) -> Path:
-        (target / name).write_bytes(text.encode() if isinstance(text, str) else text)
+        (target / name).write_text(text, encoding="utf-8")
         return target / name
 
     return make
@@ -205,85 +209,42 @@ XACRO = """<robot name="o" xmlns:xacro="http://www.ros.org/wiki/xacro">
 <sphere radius="${r*2}"/></geometry></collision></link></xacro:macro><xacro:ball n="1"/></robot>"""
 
 
-def _mesh(suffix: str) -> Callable[[Path], Path]:
+POSES = "time_s,x_mm,y_mm,z_mm,qw,qx,qy,qz\n0.0,0.1,0.2,0.3,1,0,0,0\n0.1,0.1,0.2,0.3,1,0,0,0\n"
+PLAN = "scene: demo\naxes:\n  object.density: [100, 200]\n"
+
+
+def _mesh(suffix: str) -> Kind:
     def make(target: Path) -> Path:
-        import trimesh
+        trimesh.creation.icosphere(2, 0.03).export(target / f"ball{suffix}")
+        return target / f"ball{suffix}"
 
-        path = target / f"ball{suffix}"
-        trimesh.creation.icosphere(2, 0.03).export(path)
-        return path
-
-    return make
-
-
-def _read_mesh(path: Path) -> object:
-    from softgrasp.io.mesh_files import read_triangles
-
-    return read_triangles(path)
+    return Kind(make, read_triangles)
 
 
 def _result(target: Path) -> Path:
-    import softgrasp as sg
-
     scene = sg.load_scene("four_finger_sphere").replace(duration=0.01, success=None)
     sg.simulate(scene).save(target)
     return target / "result.json"
 
 
-def _trajectory(target: Path) -> Path:
-    return _result(target).with_name("trajectory.npz")
-
-
 def _sweep(target: Path) -> Path:
-    from softgrasp.cli import main
-
     with contextlib.redirect_stdout(io.StringIO()):
-        main(["sweep", "four_finger", "sphere", "--density", "160,700", "--set", "duration=0.01",
-              "--out", str(target / "sweep"), "--no-report"])  # fmt: skip
+        cli.main(["sweep", "four_finger", "sphere", "--density", "160,700", "--set",
+                  "duration=0.01", "--out", str(target / "sweep"), "--no-report"])  # fmt: skip
     return target / "sweep" / "rows.jsonl"
 
 
-def _sweep_plan(target: Path) -> Path:
-    return _sweep(target).with_name("plan.json")
-
-
-def _read_sweep(path: Path) -> object:
-    from softgrasp.sweeps.run import read_sweep
-
-    return read_sweep(path.parent)
+def _journal(directory: Path) -> Any:
+    return stages.Journal(directory, "a problem")
 
 
 def _evaluations(target: Path) -> Path:
-    from softgrasp.calibration.stages import NAME
-
     _journal(target).record("springs", REQUESTED, 2.0 * REQUESTED)
-    return target / NAME
-
-
-def _journal(directory: Path) -> Any:
-    from softgrasp.calibration.stages import Journal
-
-    return Journal(directory, "a problem")
-
-
-def _read_evaluations(path: Path) -> object:
-    return _journal(path.parent).known("springs", REQUESTED)
-
-
-def _read_world(path: Path) -> object:
-    from softgrasp.backends.wbt import problems, read_world
-
-    return problems(read_world(path))
+    return target / stages.NAME
 
 
 def _twin_record(target: Path) -> Path:
-    import asyncio
-
-    from softgrasp.twin.files import load_twin
-    from softgrasp.twin.record import TwinRecorder
-    from tests.twin.twins import Bench
-
-    bench = Bench(load_twin().replace(dynamics=None))
+    bench = Bench(twin.load_twin().replace(dynamics=None))
     recorder = TwinRecorder(target, bench.twin)
     bench.loop.keep(recorder.add)
     asyncio.run(bench.run(10))
@@ -291,104 +252,70 @@ def _twin_record(target: Path) -> Path:
     return target / "record.jsonl"
 
 
-def _twin_file(target: Path) -> Path:
-    return _twin_record(target).with_name("twin.json")
+def _flange_journal(target: Path) -> Path:
+    poses = twin.load_flange_samples(written("poses.csv", POSES)(target))
+    return twin.save_flange_samples(poses, target / "poses.jsonl")
+
+
+def _beside(make: Callable[[Path], Path], name: str) -> Callable[[Path], Path]:
+    return lambda target: make(target).with_name(name)
+
+
+def _of_tests(name: str) -> Callable[[Path], Path]:
+    source = Path(__file__).parents[1] / name
+    return lambda target: Path(shutil.copy(source, target))
 
 
 def kinds() -> dict[str, Kind]:
     """All kinds of input files, by name."""
-    import softgrasp as sg
-    from softgrasp.calibration.files import load_problem
-    from softgrasp.hydraulics.files import load_hydraulic_arm, load_torques
-    from softgrasp.io.arm import load_arm
-    from softgrasp.io.hand import load_finger
-    from softgrasp.io.load import load_robot
-    from softgrasp.io.scene import load_criterion, load_plan, load_release
-    from softgrasp.twin import files as twin
-    from softgrasp.twin.record import read_twin_record
-
-    problem = shipped("assets/problems", "paper000.yaml", "paper000")
-    return {
-        "hand_dh": Kind(shipped("hands", "four_finger.yaml"), sg.load_hand),
-        "hand_soft": Kind(written("hand.yaml", _template("hand")), sg.load_hand),
-        "hand_urdf": Kind(_trigrip, sg.load_hand),
-        "hand_mjcf": Kind(written("hand.xml", TENDON), sg.load_hand),
-        "hand_ucrdf": Kind(shipped("assets/robots", "soft_gripper_two.ucrdf"), sg.load_hand),
-        "robot": Kind(shipped("assets/robots", "three_segment_arm.ucrdf"), load_robot),
-        "xacro": Kind(written("o.urdf.xacro", XACRO), sg.load_object),
-        "object": Kind(written("object.yaml", _template("object")), sg.load_object),
-        "object_urdf": Kind(written("o.urdf", OBJECT_URDF), sg.load_object),
-        "object_mjcf": Kind(written("o.xml", OBJECT_MJCF), sg.load_object),
-        "mesh_stl": Kind(_mesh(".stl"), _read_mesh),
-        "mesh_obj": Kind(_mesh(".obj"), _read_mesh),
-        "mesh_ply": Kind(_mesh(".ply"), _read_mesh),
-        "mesh_off": Kind(_mesh(".off"), _read_mesh),
-        "mesh_glb": Kind(_mesh(".glb"), _read_mesh),
-        "scene": Kind(shipped("assets/scenes", "demo.yaml"), sg.load_scene),
-        "release": Kind(shipped("assets/scenes", "paper000_release.yaml"), load_release),
-        "criterion": Kind(shipped("assets/criteria", "sequence.yaml"), load_criterion),
-        "finger": Kind(shipped("assets/fingers", "paper000.yaml"), load_finger),
-        "arm": Kind(shipped("assets/arms", "ur3e.yaml"), load_arm),
-        "plan": Kind(_plan, load_plan),
-        "problem": Kind(problem, load_problem),
-        "result": Kind(_result, lambda path: sg.load_result(path.parent)),
-        "trajectory": Kind(_trajectory, lambda path: sg.load_result(path.parent)),
-        "journal": Kind(_sweep, _read_sweep),
-        "sweep_plan": Kind(_sweep_plan, _read_sweep),
-        "evaluations": Kind(_evaluations, _read_evaluations),
-        "world": Kind(_world, _read_world),
-        "twin": Kind(shipped("assets/twins", "three_fingers.yaml"), twin.load_twin),
-        "register_map": Kind(
-            shipped("assets/register_maps", "softgrasp_default.yaml"), twin.load_register_map
-        ),
-        "robot_program": Kind(
-            shipped("assets/robot_programs", "pick_and_place.yaml"), twin.load_robot_program
-        ),
-        "pressure_fit": Kind(
-            shipped("assets/pressure_fits", "four_piece.yaml"), twin.load_pressure_fit
-        ),
-        "piece_angles": Kind(
-            shipped("assets/pressure_fits", "four_piece.csv"), twin.load_piece_angles
-        ),
-        "flange_samples": Kind(written("poses.csv", POSES), twin.load_flange_samples),
-        "flange_journal": Kind(_flange_journal, twin.load_flange_samples),
-        "record": Kind(_twin_record, lambda path: read_twin_record(path.parent)),
-        "twin_json": Kind(_twin_file, lambda path: read_twin_record(path.parent)),
-        "hydraulic_arm": Kind(
-            shipped("assets/hydraulic_arms", "hydraulic_two_section.yaml"), load_hydraulic_arm
-        ),
-        "torques": Kind(shipped("assets/hydraulic_arms", "paper003_ramp.csv"), load_torques),
+    library: dict[str, tuple[Callable[[Path], object], str]] = {
+        "hand_dh": (sg.load_hand, "hands/four_finger.yaml"),
+        "hand_ucrdf": (sg.load_hand, "assets/robots/soft_gripper_two.ucrdf"),
+        "robot": (load_robot, "assets/robots/three_segment_arm.ucrdf"),
+        "scene": (sg.load_scene, "assets/scenes/demo.yaml"),
+        "release": (load_release, "assets/scenes/paper000_release.yaml"),
+        "criterion": (load_criterion, "assets/criteria/sequence.yaml"),
+        "finger": (load_finger, "assets/fingers/paper000.yaml"),
+        "arm": (load_arm, "assets/arms/ur3e.yaml"),
+        "twin": (twin.load_twin, "assets/twins/three_fingers.yaml"),
+        "register_map": (twin.load_register_map, "assets/register_maps/softgrasp_default.yaml"),
+        "robot_program": (twin.load_robot_program, "assets/robot_programs/pick_and_place.yaml"),
+        "pressure_fit": (twin.load_pressure_fit, "assets/pressure_fits/four_piece.yaml"),
+        "piece_angles": (twin.load_piece_angles, "assets/pressure_fits/four_piece.csv"),
+        "hydraulic_arm": (load_hydraulic_arm, "assets/hydraulic_arms/hydraulic_two_section.yaml"),
+        "torques": (load_torques, "assets/hydraulic_arms/paper003_ramp.csv"),
     }
-
-
-POSES = "time_s,x_mm,y_mm,z_mm,qw,qx,qy,qz\n0.0,0.1,0.2,0.3,1,0,0,0\n0.1,0.1,0.2,0.3,1,0,0,0\n"
-
-
-def _flange_journal(target: Path) -> Path:
-    from softgrasp.twin.files import load_flange_samples, save_flange_samples
-
-    poses = load_flange_samples(written("poses.csv", POSES)(target))
-    return save_flange_samples(poses, target / "poses.jsonl")
-
-
-def _template(kind: str) -> str:
-    from softgrasp.io.files import template
-
-    return template(kind, "fuzzed")
-
-
-def _trigrip(target: Path) -> Path:
-    source = Path(__file__).parents[1] / "first_hour" / "trigrip.urdf"
-    return Path(shutil.copy(source, target))
-
-
-def _world(target: Path) -> Path:
-    source = Path(__file__).parents[1] / "backends" / "wbt" / "pinch.wbt"
-    return Path(shutil.copy(source, target))
-
-
-def _plan(target: Path) -> Path:
-    return written("plan.yaml", "scene: demo\naxes:\n  object.density: [100, 200]\n")(target)
+    result, record = (
+        lambda path: sg.load_result(path.parent),
+        lambda p: read_twin_record(p.parent),
+    )
+    rows, problem = (lambda path: read_sweep(path.parent), "assets/problems/paper000.yaml")
+    texts: dict[str, tuple[Callable[[Path], object], str, str]] = {
+        "hand_soft": (sg.load_hand, "hand.yaml", template("hand", "fuzzed")),
+        "hand_mjcf": (sg.load_hand, "hand.xml", TENDON),
+        "xacro": (sg.load_object, "o.urdf.xacro", XACRO),
+        "object": (sg.load_object, "object.yaml", template("object", "fuzzed")),
+        "object_urdf": (sg.load_object, "o.urdf", OBJECT_URDF),
+        "object_mjcf": (sg.load_object, "o.xml", OBJECT_MJCF),
+        "plan": (load_plan, "plan.yaml", PLAN),
+        "flange_samples": (twin.load_flange_samples, "poses.csv", POSES),
+    }
+    return {
+        **{name: Kind(shipped(path), read) for name, (read, path) in library.items()},
+        **{name: Kind(written(path, text), read) for name, (read, path, text) in texts.items()},
+        **{f"mesh_{suffix}": _mesh(f".{suffix}") for suffix in ("stl", "obj", "ply", "off", "glb")},
+        "hand_urdf": Kind(_of_tests("first_hour/trigrip.urdf"), sg.load_hand),
+        "problem": Kind(shipped(problem, "paper000"), load_problem),
+        "result": Kind(_result, result),
+        "trajectory": Kind(_beside(_result, "trajectory.npz"), result),
+        "journal": Kind(_sweep, rows),
+        "sweep_plan": Kind(_beside(_sweep, "plan.json"), rows),
+        "evaluations": Kind(_evaluations, lambda p: _journal(p.parent).known("springs", REQUESTED)),
+        "world": Kind(_of_tests("backends/wbt/pinch.wbt"), lambda p: problems(read_world(p))),
+        "flange_journal": Kind(_flange_journal, twin.load_flange_samples),
+        "record": Kind(_twin_record, record),
+        "twin_json": Kind(_beside(_twin_record, "twin.json"), record),
+    }
 
 
 def main() -> None:

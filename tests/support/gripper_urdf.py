@@ -1,7 +1,5 @@
 """URDF text of grippers whose fingers are images of one another, for tests."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np
@@ -21,16 +19,7 @@ def gripper_urdf(
     limits: tuple[float, float] = (-0.6, 1.57),
     unit: float = 1.0,
 ) -> str:
-    """A palm with fingers of hinged boxes around it.
-
-    Args:
-        fingers: How many.
-        lengths: Of the links of each [m].
-        palm: Radius on which the fingers stand [m].
-        rotation: Rotation of the whole about the origin of the root link.
-        limits: Of all joints [rad].
-        unit: What all lengths are multiplied by.
-    """
+    """A palm with fingers of hinged boxes around it."""
     whole = np.eye(3) if rotation is None else rotation
     shape = f'<cylinder radius="{unit * (palm + 0.005)}" length="{unit * 0.02}"/>'
     text = f'<link name="palm"><collision>{_origin(whole, np.zeros(3))}<geometry>{shape}</geometry>'

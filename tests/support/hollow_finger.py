@@ -1,7 +1,5 @@
 """A bellows finger with a chamber that follows its lobes, as a mesh."""
 
-from __future__ import annotations
-
 import trimesh
 
 from tests.support.bellows_mesh import bellows_mesh

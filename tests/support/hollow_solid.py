@@ -7,8 +7,6 @@ a stiffness across the finger, in matrices of our own, which for an isotropic ma
 MuJoCo's.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import mujoco

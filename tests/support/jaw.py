@@ -1,7 +1,5 @@
 """A parallel jaw with stiff servos, whose grip on a box is known on paper."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -12,12 +10,7 @@ OPENING = 0.05
 
 
 def jaw(stiffness: float = 12e3, force_limit: float = 60.0) -> sg.Hand:
-    """Two plates on slides that close along x, without a palm in the way.
-
-    Args:
-        stiffness: Stiffness of each servo [N/m].
-        force_limit: Largest force of each servo [N].
-    """
+    """Two plates on slides that close along x, without a palm in the way."""
     closing = sg.description.GraspPreset(center=(0.0, 0.0, 0.0), rates=0.05)
     half = math.sqrt(0.5)
     fingers = tuple(
@@ -60,11 +53,6 @@ def cube(mass: float) -> sg.GraspObject:
 
 
 def in_jaw(described: sg.GraspObject, **changes: Any) -> sg.GraspScene:
-    """A box or cube between the plates.
-
-    Args:
-        described: The object.
-        changes: Further fields of the scene.
-    """
+    """A box or cube between the plates."""
     base: dict[str, Any] = {"hand": jaw(), "object": described}
     return sg.GraspScene(**(base | changes))

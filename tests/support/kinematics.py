@@ -1,7 +1,5 @@
 """Closed forms of hand kinematics that tests compare measured values with."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

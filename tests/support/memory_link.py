@@ -1,7 +1,5 @@
 """A link without a wire."""
 
-from __future__ import annotations
-
 from pymodbus.pdu import DecodePDU
 
 from softgrasp.twin.modbus import LinkCounts, T, Take, pdu_bytes
@@ -10,11 +8,7 @@ from softgrasp.twin.pneumatic_controller import SimulatedController
 
 
 class MemoryLink:
-    """A device in this process, without any wire: for time that runs faster than ours.
-
-    Args:
-        controller: The device.
-    """
+    """A device in this process, without any wire: for time that runs faster than ours."""
 
     def __init__(self, controller: SimulatedController) -> None:
         self.counts = LinkCounts()

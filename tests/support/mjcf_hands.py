@@ -1,7 +1,5 @@
 """Small hands in MJCF for tests, each with something that real ones have."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests.support import robots

@@ -3,8 +3,6 @@
 In most of them something else than the hand bears the object, and in three nothing loads it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Data that does not travel with the project: ``$SOFTGRASP_TESTDATA`` names its folder."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

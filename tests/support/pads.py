@@ -1,7 +1,5 @@
 """Pads on slides around a ball: grasps whose contacts are known on paper."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

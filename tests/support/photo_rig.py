@@ -70,7 +70,7 @@ class PhotoRig:
 
     def with_(self, **changes: object) -> PhotoRig:
         """Return a changed copy."""
-        return replace(self, **changes)  # type: ignore[arg-type]
+        return replace(self, **changes)
 
     def photo(self, angles: np.ndarray) -> Image:
         """Photograph the finger with these joint angles [rad]."""
@@ -82,12 +82,7 @@ class PhotoRig:
         return self.finger.tip[0] - self.finger.joints[0].position[0] + BEGIN
 
     def film(self, angles: np.ndarray, shutter: int = 1) -> Iterator[Image]:
-        """Film a motion.
-
-        Args:
-            angles: Joint angles at equal intervals, ``shutter`` of them a frame, (n, joints) [rad].
-            shutter: Positions that the open shutter averages.
-        """
+        """Film a motion."""
         for number, first in enumerate(range(0, len(angles) - shutter + 1, shutter)):
             frame = self.with_(seed=self.seed + number)
             drawn = [frame._drawn(one) for one in angles[first : first + shutter]]

@@ -5,8 +5,6 @@ second loft inside, which may open into the base. ``random_finger`` draws bellow
 tapers, sections and chambers.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path

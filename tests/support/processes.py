@@ -1,7 +1,5 @@
 """Processes that others start."""
 
-from __future__ import annotations
-
 import os
 import time
 from pathlib import Path

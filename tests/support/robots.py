@@ -1,7 +1,5 @@
 """Robots for tests: short files, and random robots."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Small scenes that several tests share."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

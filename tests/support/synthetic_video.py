@@ -1,7 +1,5 @@
 """Videos of fingers that move as is known: the test bench of the tracker."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,7 +10,6 @@ from numpy.typing import NDArray
 
 from softgrasp.continuum.statics import joint_positions
 from softgrasp.description.soft_finger import SoftFinger
-from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array
 from softgrasp.sim.soft_dynamics import FingerMotion
 from softgrasp.vision.image import Image, opencv
@@ -45,18 +42,6 @@ class SyntheticVideo:
 
     The base is on the left and z points up. The image is lit unevenly, slightly out of focus and
     noisy; the same seed makes the same video.
-
-    Args:
-        motion: What is filmed; of a planar finger.
-        width: Of the image [px]; its height is three quarters of that.
-        frame_rate: [1/s]
-        noise: Standard deviation in each channel, of 255.
-        blur: Standard deviation of the lens [px].
-        seed: Of the noise.
-
-    Raises:
-        DescriptionError: A finger that leaves its plane, or numbers out of range.
-        BackendUnavailable: OpenCV is missing (when a frame is drawn).
     """
 
     motion: FingerMotion
@@ -65,14 +50,6 @@ class SyntheticVideo:
     noise: float = 3.0
     blur: float = 0.7
     seed: int = 0
-
-    def __post_init__(self) -> None:
-        if not self.motion.finger.planar:
-            raise DescriptionError("expected a planar finger, found one that bends sideways")
-        for field, minimum in {"width": 64, "frame_rate": 1e-3, "noise": 0.0, "blur": 0.0}.items():
-            value = getattr(self, field)
-            if not minimum <= value < np.inf:
-                raise DescriptionError(f"expected at least {minimum:g}, found {value}", field=field)
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -1,7 +1,5 @@
 """URDF hands for tests: small ones written here, and those of the outside data."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Write frames as a video file or as a directory of PNG images, to test the tracker with."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -15,17 +13,7 @@ QUALITY = 95.0
 
 
 def write_video(path: str | Path, frames: Iterable[Image], frame_rate: float) -> Path:
-    """Write images as a video, or without loss as a directory of PNG files.
-
-    Args:
-        path: Name that ends in ``.avi`` (motion JPEG) or ``.mp4`` (MPEG-4), or the name of a
-            directory, without an ending.
-        frames: RGB images, (height, width, 3) each, of one size.
-        frame_rate: Frames per second stored in the video [1/s].
-
-    Returns:
-        The path.
-    """
+    """Write images as a video, or without loss as a directory of PNG files."""
     cv2, path = opencv(), Path(path)
     writer: Any = None
     for number, image in enumerate(frames):

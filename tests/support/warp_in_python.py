@@ -4,8 +4,6 @@ Only what ``backends.warp.kernels.control`` and the functions that it calls need
 types that Warp gives them, so the arithmetic is that of Warp's CPU device.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -42,10 +40,10 @@ class Values:
         vars(self)[name] = kind(value) if isinstance(kind, type) else value
 
 
-class Array(np.ndarray):  # type: ignore[type-arg]
+class Array(np.ndarray):
     """An array with the methods of Warp's."""
 
-    def numpy(self) -> np.ndarray:  # type: ignore[type-arg]
+    def numpy(self) -> np.ndarray:
         """Return a copy on the host."""
         return np.array(self)
 

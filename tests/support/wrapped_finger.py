@@ -6,8 +6,6 @@ addition. Nothing but contact balances m: per length it presses with q = d²m/ds
 dm/ds are 0 at the tip. Here m = m₀ (1 − s/L)².
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

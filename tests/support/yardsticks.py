@@ -5,8 +5,6 @@
 - mujoco issue 3328: creep of a pinched capsule of 45 g under gravity.
 """
 
-from __future__ import annotations
-
 import math
 from functools import cache
 from typing import Any, NamedTuple
@@ -33,14 +31,7 @@ SLID, SHORTEST, LONGEST = 0.02, 0.3, 5.0
 
 
 def squeezed(hand: str, mass: float, friction: float, **changes: Any) -> sg.GraspScene:
-    """A cube whose contact normals are all along x, through its centre.
-
-    Args:
-        hand: One of HANDS.
-        mass: Mass of the object [kg].
-        friction: Coefficient of friction.
-        changes: Further fields of the scene.
-    """
+    """A cube whose contact normals are all along x, through its centre."""
     base: dict[str, Any] = {"contact": sg.Contact(static_friction=friction)} | changes
     if hand == "jaw":
         return in_jaw(cube(mass), **base)
@@ -66,13 +57,6 @@ def at_factor(
     """Simulate a hold test whose critical friction m·a/ΣN is the friction over a factor.
 
     The load acts across the planes in which fingers move, so that it does not change ΣN.
-
-    Args:
-        hand: One of HANDS.
-        mass: Mass of the object [kg].
-        friction: Coefficient of friction.
-        factor: Friction over critical friction.
-        changes: Further fields of the scene.
     """
     load = friction * grip(hand, mass, friction) / (factor * mass)
     across = (0.0, -load, 0.0) if hand == "two_finger_planar" else (0.0, 0.0, -load)

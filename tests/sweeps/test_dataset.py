@@ -9,7 +9,7 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.mechanics.transforms import transform
-from softgrasp.sweeps.dataset import ARRAYS, dataset, grasps_of
+from softgrasp.sweeps.dataset import ARRAYS, ExtraOutputs, arrays_of, dataset
 from softgrasp.sweeps.run import sweep
 from tests.support.scenes import ball, pinch
 
@@ -41,8 +41,7 @@ def test_every_array_is_described_and_has_its_shape(kept: dict[str, np.ndarray])
     assert set(kept["held"].tolist()) <= {0, 1}
     joints = len(kept["joint_names"])
     assert kept["grasp_joints"].shape == kept["start_joints"].shape == (3, joints)
-    volumes = 4 / 3 * np.pi * np.array(RADII) ** 3
-    np.testing.assert_allclose(kept["mass_kg"], 700.0 * volumes)
+    np.testing.assert_allclose(kept["mass_kg"], 700.0 * (4 / 3 * np.pi * np.array(RADII) ** 3))
 
 
 def test_the_hand_is_where_the_object_sees_it(kept: dict[str, np.ndarray]) -> None:
@@ -50,7 +49,6 @@ def test_the_hand_is_where_the_object_sees_it(kept: dict[str, np.ndarray]) -> No
         scene = plan().scene.replace(object=ball(radius))
         result = sg.simulate(scene)
         hand = transform(scene.hand_pose.position, scene.hand_pose.quaternion)
-        assert result.hold is not None
         closed = int(np.argmin(np.abs(result.time - result.hold.start_s)))
         for name, sample in (("start", 0), ("grasp", closed)):
             obj = transform(result.object_position[sample], result.object_quat_wxyz[sample])
@@ -75,8 +73,7 @@ def test_contacts_lie_on_the_ball_and_point_to_its_middle(kept: dict[str, np.nda
 
 
 def test_a_hand_that_touches_nothing_has_no_contacts() -> None:
-    scene = pinch(duration=0.02)
-    (result,) = grasps_of({7: sg.simulate(scene)})
+    result = arrays_of({7: sg.simulate(pinch(duration=0.02))})
     assert result.keys() == ARRAYS.keys()
     assert result["row"].tolist() == [7]
     assert result["held"].tolist() == [-1]
@@ -94,7 +91,8 @@ def test_every_hand_has_separate_files(tmp_path: Path) -> None:
     assert sorted(row for part in dataset(tmp_path) for row in part["row"].tolist()) == [0, 1, 2, 3]
     other = scene.replace(hand=sg.load_hand("three_fingered"))
     mixed = {row: sg.simulate(one) for row, one in enumerate((scene, other, scene, other))}
-    parts = list(grasps_of(mixed))
+    ExtraOutputs(tmp_path / "mixed", dataset="arrays").write(mixed)
+    parts = list(dataset(tmp_path / "mixed"))
     assert [part["row"].tolist() for part in parts] == [[0, 2], [1, 3]]
     assert parts[0]["grasp_joints"].shape != parts[1]["grasp_joints"].shape
     assert all(part["contact_body"].dtype.kind == "U" for part in parts)

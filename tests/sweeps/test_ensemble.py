@@ -6,18 +6,9 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.io.finger_ensemble import (
-    FingerEnsemble,
-    load_finger_ensemble,
-    save_finger_ensemble,
-)
+from softgrasp.io.finger_ensemble import FingerEnsemble, load_finger_ensemble, save_finger_ensemble
 from softgrasp.io.hand import load_finger, save_finger
-from softgrasp.sweeps.ensemble import (
-    FINGERS,
-    ensemble_plan,
-    grasp_ensemble,
-    load_ensemble_result,
-)
+from softgrasp.sweeps.ensemble import FINGERS, ensemble_plan, grasp_ensemble, load_ensemble_result
 from tests.conftest import Golden
 
 FINGER = load_finger("paper000")
@@ -98,8 +89,7 @@ def test_refusals(tmp_path, golden: Golden) -> None:
 def test_damaged_table(tmp_path, head: str, row: str, message: str) -> None:
     path = saved(tmp_path)
     table = tmp_path / "finger_ensemble.csv"
-    first = table.read_text().splitlines()[0]
-    table.write_text("\n".join([first, head, row, ""]))
+    table.write_text("\n".join([table.read_text().splitlines()[0], head, row, ""]))
     with pytest.raises(sg.DescriptionError, match=message):
         load_finger_ensemble(path)
 

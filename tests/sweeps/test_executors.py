@@ -63,14 +63,6 @@ def test_a_killed_worker_costs_no_row(cluster: Any, tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.slow
-def test_a_separate_cluster_gives_the_same_table() -> None:
-    table = sweep(plan(), executor="dask", workers=2)
-    pd.testing.assert_frame_equal(
-        without_wall(table), without_wall(sweep(plan(), workers=1)), check_exact=True
-    )
-
-
 def test_a_scheduler_that_does_not_answer_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(executors, "CONNECT_TIME", 0.5)
     sentence = "no dask scheduler answers at tcp://127.0.0.1:1 within 0.5 s; check that it runs"
@@ -80,6 +72,8 @@ def test_a_scheduler_that_does_not_answer_is_reported(monkeypatch: pytest.Monkey
 
 def test_dask_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, golden: Golden) -> None:
     monkeypatch.setattr(executors, "find_spec", lambda name: None)
-    with pytest.raises(sg.BackendUnavailable) as refused:
-        sweep(plan(), executor="dask")
-    golden(refused.value, "the executor dask needs distributed")
+    golden.refused(
+        lambda: sweep(plan(), executor="dask"),
+        "the executor dask needs distributed",
+        sg.BackendUnavailable,
+    )

@@ -27,12 +27,10 @@ def planned() -> PlannedGrasps:
 
 
 def test_exported_grasps_are_imported_as_they_were(planned: PlannedGrasps, tmp_path: Path) -> None:
-    files = planned.save_grasps(tmp_path, "objects/ball")
-    assert len(files) == planned.ranked > 0
+    assert len(planned.save_grasps(tmp_path, "objects/ball")) == planned.ranked > 0
     grasps = import_grasps(planned.plan.scene, tmp_path)
     for row, grasp in zip(planned.table["row"], grasps, strict=False):
         posture = planned.postures[int(row)]
-        assert posture is not None
         pose = transform(grasp.object_pose.position, grasp.object_pose.quaternion)
         assert pose == pytest.approx(posture.pose, abs=1e-9)
         assert grasp.grasp == pytest.approx(posture.targets, abs=1e-9)
@@ -103,8 +101,7 @@ def test_grasps_for_another_size_are_left_out(planned: PlannedGrasps, tmp_path: 
         import_grasps(scene, tmp_path)
     assert f"expected grasps for the scale 1 of 'ball', found {count} for 0.5" in str(caught.value)
     assert len(import_grasps(scene, tmp_path, 0.5)) == count
-    one = tmp_path / "0_grasp.npy"
-    content = np.load(one, allow_pickle=True).item() | {"obj_scale": 1.0}
+    content = np.load(tmp_path / "0_grasp.npy", allow_pickle=True).item() | {"obj_scale": 1.0}
     np.save(tmp_path / "more_grasp.npy", np.array(content, dtype=object), allow_pickle=True)
     with pytest.warns(sg.SoftgraspWarning, match=f"1 of {count + 1} grasps are for the scale 1"):
         assert len(import_grasps(scene, tmp_path)) == 1
@@ -127,7 +124,6 @@ def test_a_hand_that_moves_between_postures_is_reported(
 
 def test_actuators_that_hardly_move_end_with_the_grasp(planned: PlannedGrasps) -> None:
     posture = planned.postures[0]
-    assert posture is not None
     rates = posture.rates.copy()
     rates[3] = 1e-3 * rates[0]
     still = rates == 0.0
@@ -137,14 +133,11 @@ def test_actuators_that_hardly_move_end_with_the_grasp(planned: PlannedGrasps) -
     assert all(end is not None for end in np.array(ends)[still])
 
 
-def test_rows_that_timed_out_with_the_object_in_the_hand_are_ranked(
-    planned: PlannedGrasps,
-) -> None:
+def test_rows_that_timed_out_with_the_object_in_the_hand_are_ranked(planned: PlannedGrasps) -> None:
     table = planned.table.copy()
     table["status"] = ["TIMED_OUT", "EJECTED"][: len(table)]
     table["outcome"], table["contacts"] = "HELD", 3
-    ranked = ~np.isnan(scores(planned.plan, table))
-    assert ranked.tolist() == [True, False][: len(table)]
+    assert (~np.isnan(scores(planned.plan, table))).tolist() == [True, False][: len(table)]
 
 
 def test_grasps_of_another_hand_are_refused(planned: PlannedGrasps, tmp_path: Path) -> None:

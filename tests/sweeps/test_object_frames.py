@@ -200,8 +200,7 @@ def object_points(model: mujoco.MjModel, data: mujoco.MjData) -> Array:
 
 def seen_from(frame: Array, points: Array) -> Array:
     """Points in a frame, in an order that does not depend on it."""
-    local = (points - frame[:3, 3]) @ frame[:3, :3]
-    unique = np.unique(np.round(local, 7), axis=0)
+    unique = np.unique(np.round((points - frame[:3, 3]) @ frame[:3, :3], 7), axis=0)
     return np.asarray(unique[np.lexsort(unique.T)])
 
 

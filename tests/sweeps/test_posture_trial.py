@@ -8,8 +8,13 @@ import pytest
 import softgrasp as sg
 from softgrasp.grasp_synthesis.posture_search import PostureSearch, SynthesizedPosture, distinct
 from softgrasp.model.retreat import HandRetreat
-from softgrasp.sweeps.posture_trial import ARM, MAX_MOTION, PostureTrial
-from softgrasp.sweeps.synthesis import PlacedPosture, arrange_postures
+from softgrasp.sweeps.synthesis import (
+    ARM,
+    MAX_MOTION,
+    PlacedPosture,
+    PostureTrial,
+    arrange_postures,
+)
 
 
 def plan(**changes: object) -> sg.description.GraspPlan:
@@ -45,7 +50,7 @@ def test_a_posture_that_presses_holds_and_one_that_stays_open_does_not(
     closed = best._replace(start=best.targets, pose=best.pose + 0.005 * np.eye(4, k=3))
     assert tried.run(closed).closing_displacement == np.inf  # the start is in the object
     # nothing resists: s = ½ a t² in every push, 10 m/s² for 0.24 s
-    monkeypatch.setattr("softgrasp.sweeps.posture_trial.LOST", 10.0)
+    monkeypatch.setattr("softgrasp.sweeps.synthesis.LOST", 10.0)
     away = opened.pose.copy()
     away[:3, 3] += [0.0, 0.0, 1.0]
     free = tried.run(opened._replace(pose=away))
@@ -63,7 +68,6 @@ def test_postures_that_hold_come_first_by_how_little_the_object_moves(
     chosen = distinct([one.posture.pose for one in placed[: len(first)]])
     assert first == sorted(first) or len(chosen) < len(first)
     outcome = placed[0].trial
-    assert outcome is not None
     closing = outcome.closing_displacement + ARM * outcome.closing_rotation
     pushes = outcome.push_displacement + ARM * outcome.push_rotation
     assert outcome.motion == pytest.approx(closing + pushes)

@@ -10,8 +10,7 @@ import pytest
 import softgrasp as sg
 from softgrasp.description.sweep import PoseNoise
 from softgrasp.sweeps.parameters import start_noise
-from softgrasp.sweeps.planner import PlannedGrasps, read_search
-from softgrasp.sweeps.robustness import list_held_rows, trials_of
+from softgrasp.sweeps.planner import PlannedGrasps, list_held_rows, read_search, trials_of
 from softgrasp.sweeps.run import read_sweep
 from tests.support.scenes import pinch
 
@@ -46,8 +45,7 @@ def test_the_score_is_the_fraction_of_trials_that_held(
     for index, row in enumerate(held):
         own = trials["held"].astype(object).iloc[3 * index : 3 * index + 3].eq(True).mean()
         assert float(table["robustness"].iloc[row]) == pytest.approx(own)
-    ranked = planned.table["score"].dropna().to_numpy(dtype=float)
-    assert (np.diff(ranked) <= 0.0).all()
+    assert (np.diff(planned.table["score"].dropna().to_numpy(dtype=float)) <= 0.0).all()
 
 
 def test_a_finished_search_has_the_same_table(planned: PlannedGrasps, directory: Path) -> None:
@@ -67,8 +65,7 @@ def test_trials_are_the_same_grasps_with_errors_of_the_stated_size(planned: Plan
 
 
 def test_without_errors_every_held_grasp_holds_again(planned: PlannedGrasps) -> None:
-    still = PLAN.replace(noise=PoseNoise(), trials=1)
-    table = sg.plan_grasps(still, workers=1).table
+    table = sg.plan_grasps(PLAN.replace(noise=PoseNoise(), trials=1), workers=1).table
     held = table["held"].astype(object).eq(True)
     assert table["robustness"][held].tolist() == [1.0] * int(held.sum())
     assert table["robustness"][~held].tolist() == [0.0] * int((~held).sum())

@@ -43,20 +43,6 @@ def test_a_row_a_grasp_in_the_order_of_the_plan(undisturbed: Any) -> None:
     assert set(undisturbed["status"]) <= {status.name for status in sg.GraspStatus}
 
 
-def test_a_row_is_the_result_of_its_scene(undisturbed: Any) -> None:
-    scene = pinch(duration=0.02)
-    scene = scene.replace(
-        object=scene.object.weighing(density=700.0),
-        contact=scene.requested_contact.replace(static_friction=0.9),
-    )
-    result = sg.simulate(scene)
-    row = undisturbed.iloc[3]
-    assert row["trajectory_sha256"] == result.trajectory_sha256
-    assert row["simulated_time_s"] == result.simulated_time
-    assert row["final_z_m"] == result.object.final_position_m[2]
-    assert row["status"] == result.status.name
-
-
 @pytest.mark.parametrize("workers", [1, 2])
 def test_the_files_are_the_same_whatever_the_workers(
     workers: int, undisturbed: Any, tmp_path: Path
@@ -120,8 +106,7 @@ def test_a_row_is_in_the_journal_when_it_is_finished(tmp_path: Path) -> None:
 
 
 def test_a_bad_value_is_a_row_with_an_error() -> None:
-    axis = Axis(path="object.radius", values=(0.02, -1.0, 0.025))
-    table = sweep(plan(axes=(axis,)), workers=1)
+    table = sweep(plan(axes=(Axis(path="object.radius", values=(0.02, -1.0, 0.025)),)), workers=1)
     assert table["status"].tolist()[1] == FAILED
     assert table["error"][1].startswith("'object.radius' = -1.0: object.shape.radius")
     assert table["error"].tolist()[::2] == ["", ""]
@@ -189,13 +174,32 @@ import os, signal, sys
 from softgrasp.sweeps import executors as worker
 once = sys.argv[1]
 compute = worker.Rows.compute
+
 def deadly(self, rows):
-    if {deadly} in rows and not (os.path.exists(once) and {survives}):
+    if 3 in rows and not (os.path.exists(once) and {survives}):
         open(once, "w").close()
         os.kill(os.getpid(), signal.SIGKILL)
     return compute(self, rows)
+
 worker.Rows.compute = deadly
 """
+GUARD, SWEEP = (
+    "if __name__ == '__main__':\n    ",
+    (
+        "from softgrasp.sweeps.run import sweep; from tests.sweeps.plans import plan; "
+        "sweep(plan(), {out}, workers=2)\n"
+    ),
+)
+
+
+def scripted(directory: Path, text: str, *words: Path) -> subprocess.CompletedProcess[str]:
+    """Run a script, which spawned workers import as their main module."""
+    script, root = directory / "script.py", Path(__file__).parents[2]
+    script.write_text(text, encoding="utf-8")
+    return subprocess.run(
+        [sys.executable, script, *words], check=False, capture_output=True, text=True,
+        timeout=300, cwd=directory, env=os.environ | {"PYTHONPATH": str(root)},
+    )  # fmt: skip
 
 
 @pytest.mark.slow
@@ -204,22 +208,10 @@ def test_a_dead_worker_costs_nothing_but_the_row_that_kills(
     survives: bool, undisturbed: Any, tmp_path: Path
 ) -> None:
     """A worker is killed while it has row 3: once, or whenever the row comes."""
-    script = tmp_path / "killed.py"
-    # spawned workers import the main module, and with it what kills them
-    script.write_text(
-        KILLER.format(deadly=3, survives=survives) + "if __name__ == '__main__':\n"
-        "    from softgrasp.sweeps.run import sweep\n"
-        "    from tests.sweeps.plans import plan\n"
-        "    sweep(plan(), sys.argv[2], workers=2)\n",
-        encoding="utf-8",
-    )
-    root = Path(__file__).parents[2]
-    out = tmp_path / "out"
-    subprocess.run(
-        [sys.executable, script, tmp_path / "once", out],
-        check=True, timeout=300, cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(root)},
-    )  # fmt: skip
-    table = pd.read_parquet(out / "sweep.parquet")
+    text = KILLER.format(survives=survives) + GUARD + SWEEP.format(out="sys.argv[2]")
+    ended = scripted(tmp_path, text, tmp_path / "once", tmp_path / "out")
+    assert ended.returncode == 0, ended.stderr
+    table = pd.read_parquet(tmp_path / "out" / "sweep.parquet")
     assert table["row"].tolist() == list(range(6))
     if survives:
         pd.testing.assert_frame_equal(
@@ -236,18 +228,7 @@ def test_a_dead_worker_costs_nothing_but_the_row_that_kills(
 
 @pytest.mark.slow
 def test_a_script_without_main_check_is_reported(tmp_path: Path) -> None:
-    script = tmp_path / "unguarded.py"
-    script.write_text(
-        "from softgrasp.sweeps.run import sweep\n"
-        "from tests.sweeps.plans import plan\n"
-        "sweep(plan(), workers=2)\n",
-        encoding="utf-8",
-    )
-    root = Path(__file__).parents[2]
-    ended = subprocess.run(
-        [sys.executable, script], check=False, capture_output=True, text=True,
-        timeout=300, cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(root)},
-    )  # fmt: skip
+    ended = scripted(tmp_path, SWEEP.format(out=None))
     assert ended.returncode == 1
     assert ended.stderr.count("no worker could start; a script that asks for more") == 1
     assert ended.stderr.count("Traceback") == 1
@@ -269,19 +250,8 @@ def test_a_script_without_main_check_is_reported(tmp_path: Path) -> None:
 def test_a_worker_that_dies_before_its_first_row_is_reported_with_its_cause(
     death: str, cause: str, tmp_path: Path
 ) -> None:
-    script = tmp_path / "dying.py"
-    script.write_text(
-        f"import os\nif __name__ != '__main__':\n    {death}\nelse:\n"
-        "    from softgrasp.sweeps.run import sweep\n"
-        "    from tests.sweeps.plans import plan\n"
-        "    sweep(plan(), workers=2)\n",
-        encoding="utf-8",
-    )
-    root = Path(__file__).parents[2]
-    ended = subprocess.run(
-        [sys.executable, script], check=False, capture_output=True, text=True,
-        timeout=300, cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(root)},
-    )  # fmt: skip
+    text = f"import os\nif __name__ != '__main__':\n    {death}\nelse:\n    "
+    ended = scripted(tmp_path, text + SWEEP.format(out=None))
     assert ended.returncode == 1
     assert ended.stderr.endswith(f"SimulationError: no worker could start: {cause}\n")
     assert "__main__" not in ended.stderr.splitlines()[-1]
@@ -313,8 +283,7 @@ def test_a_sweep_that_is_killed_leaves_no_worker_and_is_resumed(tmp_path: Path) 
     process.wait()
     assert children
     assert are_gone(children)
-    before = journal.read_bytes().count(b"\n")
-    assert 2 <= before < 24
+    assert 2 <= journal.read_bytes().count(b"\n") < 24
     table = sweep(long, out, workers=2)
     assert table["row"].tolist() == list(range(24))
     hashes = table.groupby(["object.density", "contact.friction"])["trajectory_sha256"].nunique()

@@ -12,7 +12,7 @@ import mujoco
 import pytest
 
 import softgrasp as sg
-from softgrasp.io.json_lines import JsonLines
+from softgrasp.io.result import JsonLines
 from softgrasp.sweeps.executors import Rows
 from softgrasp.sweeps.run import sweep
 from softgrasp.sweeps.storage import JOURNAL, PLAN, SweepStore, _hash

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from softgrasp.description.sweep import Axis, SweepPlan
-from softgrasp.sweeps.summary import cells_of, erratic_rows, warning_groups
+from softgrasp.sweeps.table import cells_of, erratic_rows, warning_groups
 from tests.conftest import Golden
 from tests.support.scenes import pinch
 

@@ -113,14 +113,12 @@ def test_epsilon_is_a_column_where_requested() -> None:
     assert sg.sweep(plan, workers=1)["quality_epsilon"].isna().all()
     requested = sg.sweep(plan.replace(quality=True), workers=1)
     alone = sg.simulate(plan.scene.replace(object=plan.scene.object.replace(density=300.0)))
-    assert alone.quality is not None
     assert requested["quality_epsilon"][0] == pytest.approx(alone.quality["epsilon"], abs=1e-9)
     assert (requested["quality_epsilon"] > 0.1).all()
 
 
 def test_warnings_and_the_largest_force_over_its_limit_are_columns() -> None:
-    closure = sg.description.ForceLimitedClosure(force=2.0)
-    result = sg.simulate(pinch(closure=closure))
+    result = sg.simulate(pinch(closure=sg.description.ForceLimitedClosure(force=2.0)))
     row = row_of(result)
     assert result.reached_forces
     assert row["force_over_limit"] == max(one.force_N / 2.0 for one in result.reached_forces)

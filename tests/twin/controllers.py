@@ -1,7 +1,5 @@
 """Controllers and clients for tests: on loopback, on free ports, on clocks that tests move."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -79,10 +77,7 @@ class Bench:
 
 @asynccontextmanager
 async def rig(
-    registers: RegisterMap | None = None,
-    *,
-    clock: Clock | None = None,
-    valve: Valve | None = None,
+    registers: RegisterMap | None = None, *, clock: Clock | None = None, valve: Valve | None = None
 ) -> AsyncIterator[Bench]:
     """A server on a free port, whose plant runs on a clock that only the test moves."""
     heard: list[ControllerState] = []

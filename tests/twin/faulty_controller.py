@@ -3,8 +3,6 @@
 It shares no code with softgrasp: it makes frames by ``struct``, on a socket or in memory.
 """
 
-from __future__ import annotations
-
 import asyncio
 import math
 import random
@@ -29,11 +27,7 @@ FAULTS = (
 
 
 class FaultyController:
-    """Registers 0 to 5, a valve behind them, and what is wrong with them now.
-
-    Args:
-        clock: Clock [s].
-    """
+    """Registers 0 to 5, a valve behind them, and what is wrong with them now."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock, self._time, self._pressure = clock, clock(), 0.0

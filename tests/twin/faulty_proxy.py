@@ -1,7 +1,5 @@
 """A wire that breaks: forwards Modbus frames between a client and a server, and spoils answers."""
 
-from __future__ import annotations
-
 import asyncio
 import struct
 from collections import Counter
@@ -19,7 +17,7 @@ Plan = Callable[[], Fault]
 FINE = "fine"
 FAULTS = (
     *("drop", "swallow", "late", "twice", "cut", "garbled header", "garbled function"),
-    *("wrong transaction", "wrong unit", "wrong echo", "short", "out of range"),
+    *("wrong transaction", "wrong unit", "wrong echo", "short", "long", "out of range"),
 )
 """What can happen to an answer."""
 QUICK_FAULTS = tuple(fault for fault in FAULTS if fault not in ("swallow", "late"))
@@ -54,11 +52,9 @@ class FaultyProxy:
 
     @property
     def port(self) -> int:
-        assert self._server is not None
         return int(self._server.sockets[0].getsockname()[1])
 
     async def close(self) -> None:
-        assert self._server is not None
         self._server.close()
         for task in self._tasks:
             task.cancel()
@@ -125,6 +121,8 @@ def spoilt(answer: Frame, fault: Fault) -> bytes:
             return answer._replace(pdu=answer.pdu[:-1] + bytes([answer.pdu[-1] ^ 1])).encoded()
         case "short":
             return answer._replace(pdu=answer.pdu[:-1]).encoded()
+        case "long":
+            return answer._replace(pdu=answer.pdu + b"\0\0").encoded()
         case "out of range" if answer.pdu[0] == 3:
             return answer._replace(pdu=answer.pdu[:-2] + struct.pack(">h", 0x7FFF)).encoded()
         case _:

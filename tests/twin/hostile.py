@@ -1,7 +1,5 @@
 """Bytes that no honest client sends, made from a seed, and a stranger who sends them."""
 
-from __future__ import annotations
-
 import asyncio
 import struct
 from random import Random

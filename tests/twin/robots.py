@@ -1,7 +1,5 @@
 """What the tests of flange poses share."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 from collections.abc import Awaitable, Callable, Coroutine, Sequence

@@ -1,7 +1,5 @@
 """``softgrasp twin serve`` as a process of its own."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

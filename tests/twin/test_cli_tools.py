@@ -1,7 +1,5 @@
 """Tools of softgrasp twin: fit and pick."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -13,14 +11,10 @@ from PIL import Image as Pillow
 from examples.paper001.accuracy import STATIONS, reference_finger, shape_at
 from examples.paper001.images import RgbdTestRig, rgbd_camera
 from softgrasp import assets
-from softgrasp.twin.files import (
-    load_piece_angles,
-    load_pressure_fit,
-    save_camera,
-)
+from softgrasp.twin.files import load_piece_angles, load_pressure_fit, save_camera
 from softgrasp.vision import figures
 from softgrasp.vision.point_picking import Picks
-from tests.conftest import Run, files_in
+from tests.conftest import files_in
 
 LENGTHS = ("--lengths-mm", "14,14,12.32,15.39")
 
@@ -33,7 +27,7 @@ def table(tmp_path: Path) -> Path:
     return target
 
 
-def test_a_fit_with_its_files_and_summary(run: Run, table: Path, tmp_path: Path) -> None:
+def test_a_fit_with_its_files_and_summary(run, table, tmp_path):
     ran = run("twin", "fit", table.name, *LENGTHS, "--sigma-deg", "0.3", "--out", "fit")
     assert ran.code == 0, ran.err
     assert files_in(tmp_path / "fit") == ["pressure_fit.yaml", "result.json"]
@@ -59,7 +53,7 @@ def test_a_fit_with_its_files_and_summary(run: Run, table: Path, tmp_path: Path)
     assert np.array(document["angles_rad"]) == pytest.approx(load_piece_angles(table).angles)
 
 
-def test_a_shipped_table_has_lengths(run: Run, tmp_path: Path) -> None:
+def test_a_shipped_table_has_lengths(run, tmp_path):
     assert run("twin", "fit", "four_piece").code == 0
     ran = run("twin", "fit", "four_piece", "--json")
     assert ran.code == 0
@@ -68,7 +62,7 @@ def test_a_shipped_table_has_lengths(run: Run, tmp_path: Path) -> None:
     assert ran.json["fit"]["lengths"] == [0.014, 0.014, 0.01232, 0.01539]
 
 
-def test_curves_that_bend_back_are_reported_or_refused(run: Run, tmp_path: Path) -> None:
+def test_curves_that_bend_back_are_reported_or_refused(run, tmp_path):
     rows = [f"{p},{4 * (p / 100) ** 2 + p / 100}" for p in range(-100, 101, 10)]
     Path("back.csv").write_text("\n".join(["pressure_kpa,angle_1_deg", *rows]), encoding="utf-8")
     words = ("twin", "fit", "back.csv", "--lengths-mm", "10")
@@ -100,29 +94,11 @@ def test_curves_that_bend_back_are_reported_or_refused(run: Run, tmp_path: Path)
          "found -0.0174533"),
     ],
 )  # fmt: skip
-def test_invalid_options_are_reported(
-    words: tuple[str, ...], sentence: str, run: Run, table: Path, tmp_path: Path
-) -> None:
+def test_invalid_options_are_reported(words, sentence, run, table, tmp_path):
     ran = run("twin", *words)
     assert ran.code == 2
     assert ran.err == f"softgrasp: error: {sentence}\n"
     assert files_in(tmp_path) == ["angles.csv"]
-
-
-def test_shipped_twins_are_listed(run: Run) -> None:
-    ran = run("list", "pressure-fits")
-    assert [line.split()[0] for line in ran.out.splitlines()[1:]] == assets.names("pressure_fits")
-    assert "-90 … 120" in ran.out
-    assert "own: simulated" in run("list", "pressure-fits", "--json").json[0]["source"]
-
-
-def test_the_verbs_of_the_twin_have_help(run: Run) -> None:
-    ran = run("twin")
-    assert ran.code == 2
-    assert "fit " in ran.err
-    assert "pick " in ran.err
-    help_ = " ".join(run("twin", "fit", "--help").out.split())
-    assert "Example: softgrasp twin fit four_piece --sigma-deg 0.3" in help_
 
 
 pytest.importorskip("cv2", reason="OpenCV is an extra")
@@ -155,7 +131,7 @@ def case(tmp_path: Path) -> Case:
     return Case(tmp_path)
 
 
-def test_picks_become_angles_a_table_and_an_overlay(run: Run, case: Case, tmp_path: Path) -> None:
+def test_picks_become_angles_a_table_and_an_overlay(run, case, tmp_path):
     table = ("--pressure-kpa", "100", "--append", "angles.csv")
     ran = run(
         *case.words, "--points", case.middle, "--line", case.line, *table, "--overlay", "o.png"
@@ -175,7 +151,7 @@ def test_picks_become_angles_a_table_and_an_overlay(run: Run, case: Case, tmp_pa
         assert overlay.size == (640, 480)
 
 
-def test_a_table_keeps_its_remarks(run: Run, case: Case, tmp_path: Path) -> None:
+def test_a_table_keeps_its_remarks(run, case, tmp_path):
     table = tmp_path / "angles.csv"
     head = "# measured by hand\npressure_kpa,angle_1_deg,angle_2_deg,angle_3_deg,angle_4_deg"
     table.write_text(f"{head}\n0,0,0,0,0", encoding="utf-8")
@@ -190,7 +166,7 @@ def test_a_table_keeps_its_remarks(run: Run, case: Case, tmp_path: Path) -> None
     assert "expected angles of 1 pieces, as in the table, found 4" in ran.err
 
 
-def test_clicks_in_a_window(run: Run, case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_clicks_in_a_window(run, case, monkeypatch):
     clicked = np.array(case.clicks)
     picks = [Picks(clicked[2:], clicked[:2]), None]
     monkeypatch.setattr(figures, "pick_in_window", lambda *_: picks.pop(0))
@@ -200,7 +176,7 @@ def test_clicks_in_a_window(run: Run, case: Case, monkeypatch: pytest.MonkeyPatc
     assert run(*case.words).code == 130  # cancelled
 
 
-def test_without_a_display_points_are_options(run: Run, case: Case) -> None:
+def test_without_a_display_points_are_options(run, case):
     plt.switch_backend("agg")
     ran = run(*case.words)
     assert ran.code == 3
@@ -223,7 +199,7 @@ def test_without_a_display_points_are_options(run: Run, case: Case) -> None:
         (("--depth", "none.npy"), "none.npy: expected a depth image, found no such file"),
     ],
 )
-def test_invalid_input_is_reported(run: Run, case: Case, options: tuple[str, ...], sentence: str):
+def test_invalid_input_is_reported(run, case, options, sentence):
     ran = run(*case.words, *options)
     assert ran.code == 2
     assert sentence in ran.err

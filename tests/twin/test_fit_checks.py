@@ -1,7 +1,5 @@
 """Mistakes in tables of bending angles are named; correct tables raise no alarm."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +10,6 @@ import pytest
 from softgrasp.calibration import Credibility
 from softgrasp.twin.fit_checks import assess_curves
 from softgrasp.twin.piecewise_bending import fit_pressures
-from tests.conftest import Run
 
 Table = tuple[np.ndarray, np.ndarray]
 """Pressures [Pa], (m,), and angles [rad], (m, n)."""
@@ -98,7 +95,7 @@ MISTAKES: dict[str, tuple[Callable[[np.ndarray, np.ndarray], Table], str, bool]]
 
 
 @pytest.mark.parametrize("name", MISTAKES)
-def test_mistakes_are_named(name: str) -> None:
+def test_mistakes_are_named(name):
     change, words, refutes = MISTAKES[name]
     for seed in range(SEEDS):
         found = verdict(change(*good(seed)))
@@ -107,25 +104,25 @@ def test_mistakes_are_named(name: str) -> None:
         assert not (refutes and found.credible)
 
 
-def test_sums_are_named_by_their_noise() -> None:
+def test_sums_are_named_by_their_noise():
     """Of angles that are sums only the noise shows it, and not in a short table."""
     sums = [verdict((p, np.cumsum(q, axis=1))) for p, q in map(good, range(20))]
     assert sum("directions of the ends" in one.sentence for one in sums) >= 16
 
 
-def test_round_psi_are_named_where_the_finger_is_steep() -> None:
+def test_round_psi_are_named_where_the_finger_is_steep():
     """No other sign: soft fingers differ more than these units do."""
     p, q = good(1)
     assert any("psi" in x.sentence for x in verdict((np.round(p / 6894.757) * 1e3, 2 * q)).findings)
 
 
-def test_correct_tables_raise_no_alarm() -> None:
+def test_correct_tables_raise_no_alarm():
     """50 random fingers of 1 to 6 pieces, at pressures from below or from zero."""
     alarms = {seed: verdict(good(seed, 1 + seed % 6)).findings for seed in range(50)}
     assert {seed: one for seed, one in alarms.items() if one} == {}
 
 
-def test_a_loop_of_loading_and_unloading_is_named() -> None:
+def test_a_loop_of_loading_and_unloading_is_named():
     p, q = good(0)
     loop = np.radians(4.0) * (p - p.min()) * (p.max() - p) / (0.5 * np.ptp(p)) ** 2
     noise = np.random.default_rng(5).normal(0.0, 0.004, q.shape)
@@ -133,7 +130,7 @@ def test_a_loop_of_loading_and_unloading_is_named() -> None:
     assert any("with loading and unloading" in one.sentence for one in found.findings)
 
 
-def test_a_wrong_value_is_no_error_of_the_others() -> None:
+def test_a_wrong_value_is_no_error_of_the_others():
     found = verdict(outlier(*good(3)))
     assert len(found.findings) == 1
     assert found.findings[0].values in ((), tuple(range(20, 24)))
@@ -147,7 +144,7 @@ def write(path: Path, p: np.ndarray, q: np.ndarray, head: str = "deg", factor: f
     path.write_text("\n".join([",".join(["pressure_kPa", *names]), *rows]), encoding="utf-8")
 
 
-def test_the_command_exits_as_calibrate_does(run: Run, tmp_path: Path) -> None:
+def test_the_command_exits_as_calibrate_does(run, tmp_path):
     p, q = good(1)
     write(tmp_path / "wrong.csv", p, q)  # radians under names in degrees
     words = ("twin", "fit", "wrong.csv", "--lengths-mm", "14,14,14,14")

@@ -1,14 +1,11 @@
 """Hostile bytes move no value beyond its limits, and end no server; all on loopback."""
 
-from __future__ import annotations
-
 import asyncio
 from random import Random
 
 import pytest
 from pymodbus.pdu import DecodePDU
 
-from softgrasp.twin.description import RegisterMap
 from softgrasp.twin.files import load_register_map
 from softgrasp.twin.modbus_server import KINDS, ControllerRegisters
 from softgrasp.twin.pneumatic_controller import ControllerState, SimulatedController
@@ -22,7 +19,7 @@ def inside(heard: list[ControllerState]) -> bool:
     )
 
 
-def test_the_server_survives_five_hundred_hostile_messages() -> None:
+def test_the_server_survives_five_hundred_hostile_messages():
     async def talk() -> None:
         async with rig() as there, there.client() as client:
             await assault(there.server.address, 500, seed=1)
@@ -35,7 +32,7 @@ def test_the_server_survives_five_hundred_hostile_messages() -> None:
 
 
 @pytest.mark.parametrize("registers", [load_register_map(), odd_map()], ids=["default", "odd"])
-def test_no_request_leaves_the_limits(registers: RegisterMap) -> None:
+def test_no_request_leaves_the_limits(registers):
     heard: list[ControllerState] = []
     device = ControllerRegisters(SimulatedController(registers, clock=Clock(), heard=heard.append))
     random, decoder = Random(4), DecodePDU(True)
@@ -56,7 +53,7 @@ def test_no_request_leaves_the_limits(registers: RegisterMap) -> None:
     assert inside(heard)
 
 
-def test_closing_closes_every_connection() -> None:
+def test_closing_closes_every_connection():
     async def talk() -> None:
         async with rig() as there:
             streams = [await asyncio.open_connection(*there.server.address) for _ in range(5)]

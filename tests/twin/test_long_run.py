@@ -1,7 +1,5 @@
 """One hour at 50 Hz on a faulty connection, in compressed time: no row is lost."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import random
@@ -12,7 +10,7 @@ from typing import Any
 import pytest
 
 from softgrasp.errors import BadAnswerError, ConnectionLostError
-from softgrasp.twin.commands import Command
+from softgrasp.twin.pneumatic_controller import Command
 from softgrasp.twin.record import JOURNAL, TwinRecorder, TwinRow
 from tests.twin.twins import Bench, BreakingLink, light_twin
 
@@ -103,12 +101,6 @@ def check(rig: Bench, link: BadLink, rotations: int) -> None:
 
 
 @pytest.mark.slow
-def test_one_minute(tmp_path: Path) -> None:
-    rig, link = an_hour(tmp_path, 3000, 3)
-    check(rig, link, 3000)
-
-
-@pytest.mark.slow
-def test_one_hour(tmp_path: Path) -> None:
+def test_one_hour(tmp_path):
     rig, link = an_hour(tmp_path, TURNS_OF_AN_HOUR, 1)
     check(rig, link, TURNS_OF_AN_HOUR)

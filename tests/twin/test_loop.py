@@ -1,7 +1,5 @@
 """The loop of a twin: rows without gaps, confirmed commands, safe stops, determinism."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from typing import Any
@@ -13,13 +11,13 @@ from softgrasp.errors import ConnectionLostError, ResultError
 from softgrasp.mechanics.hand_kinematics import forward_kinematics
 from softgrasp.mechanics.inverse_kinematics import postures
 from softgrasp.mechanics.transforms import quaternion_of
-from softgrasp.twin.commands import Command, CommandBox, CommandQueue
 from softgrasp.twin.description import FlangeSample
 from softgrasp.twin.files import load_twin
-from softgrasp.twin.finger_pieces import twin_shape
 from softgrasp.twin.loop import SEARCH_PAUSE, Cycle, poll
+from softgrasp.twin.model import TwinFingers
+from softgrasp.twin.piecewise_bending import twin_shape
+from softgrasp.twin.pneumatic_controller import VENT, Command, CommandBox, CommandQueue
 from softgrasp.twin.record import TwinRow
-from softgrasp.twin.soft_fingers import TwinFingers
 from tests.twin.controllers import Clock
 from tests.twin.twins import Bench, is_stop, light_twin
 
@@ -38,7 +36,7 @@ class At:
                 self.rig.loop.box.put(command)
 
 
-def test_every_cycle_is_a_row_and_the_last_one_reports_the_end() -> None:
+def test_every_cycle_is_a_row_and_the_last_one_reports_the_end():
     rig = Bench()
     rows = asyncio.run(rig.run(50))
     assert [row.number for row in rows] == list(range(51))
@@ -50,16 +48,13 @@ def test_every_cycle_is_a_row_and_the_last_one_reports_the_end() -> None:
     assert all(tuple(row.joints) == row.flange.joints for row in reported)
 
 
-def test_a_confirmed_command_bends_the_fingers_after_the_fit() -> None:
+def test_a_confirmed_command_bends_the_fingers_after_the_fit():
     rig = Bench()
     rig.loop.keep(At(rig, 5, CLOSE))
     asyncio.run(rig.run(100))
     before, after = rig.rows[5], rig.rows[99]
-    assert before.reading is not None
     assert before.reading.pressure == 0.0
-    assert after.reading is not None
     assert after.reading.pressure == pytest.approx(80e3, abs=100.0)
-    assert after.shape is not None
     assert after.flange is not None
     target = twin_shape(rig.twin, after.reading.pressure, after.flange)
     np.testing.assert_array_equal(after.shape.tips, target.tips)
@@ -68,7 +63,7 @@ def test_a_confirmed_command_bends_the_fingers_after_the_fit() -> None:
     )
 
 
-def test_a_target_beyond_the_limits_is_not_sent() -> None:
+def test_a_target_beyond_the_limits_is_not_sent():
     rig = Bench()
     rig.loop.keep(At(rig, 5, CLOSE._replace(positive_target=500e3)))
     asyncio.run(rig.run(20))
@@ -78,7 +73,7 @@ def test_a_target_beyond_the_limits_is_not_sent() -> None:
     assert "expected 0 to 120000 Pa, found 500000" in message
 
 
-def test_a_lost_connection_cancels_commands_and_ends_in_a_safe_stop() -> None:
+def test_a_lost_connection_cancels_commands_and_ends_in_a_safe_stop():
     rig = Bench(broken=lambda time: 1.0 < time < 2.5)
     rig.loop.keep(At(rig, 10, CLOSE), At(rig, 100, CLOSE))
     asyncio.run(rig.run(200))
@@ -97,7 +92,7 @@ def test_a_lost_connection_cancels_commands_and_ends_in_a_safe_stop() -> None:
     assert sum(event.startswith("Command:") for event in rig.events) == 1
 
 
-def test_a_gripper_that_must_not_release_is_left_unchanged() -> None:
+def test_a_gripper_that_must_not_release_is_left_unchanged():
     rig = Bench(light_twin().replace(safe_stop="hold"), broken=lambda time: 1.0 < time < 2.0)
     rig.loop.keep(At(rig, 10, CLOSE))
     asyncio.run(rig.run(150))
@@ -105,7 +100,7 @@ def test_a_gripper_that_must_not_release_is_left_unchanged() -> None:
     assert rig.controller.state().positive_on
 
 
-def test_two_runs_are_bit_equal() -> None:
+def test_two_runs_are_bit_equal():
     result = []
     for _ in range(2):
         rig = Bench()
@@ -115,7 +110,7 @@ def test_two_runs_are_bit_equal() -> None:
     assert result[0] == result[1]
 
 
-def test_a_pressure_outside_the_range_has_no_shape_and_is_reported_once() -> None:
+def test_a_pressure_outside_the_range_has_no_shape_and_is_reported_once():
     twin = light_twin()
     fit = twin.finger.replace(pressures=(-20e3, 50e3))
     rig = Bench(twin.replace(finger=fit))
@@ -127,22 +122,20 @@ def test_a_pressure_outside_the_range_has_no_shape_and_is_reported_once() -> Non
     assert "expected a measured pressure, -20 to 50 kPa, found" in message[0]
 
 
-def test_fingers_in_the_engine_follow_and_sag_a_little() -> None:
+def test_fingers_in_the_engine_follow_and_sag_a_little():
     twin = load_twin()
     rig = Bench(twin, settling=TwinFingers(twin))
     rig.loop.keep(At(rig, 5, CLOSE))
     asyncio.run(rig.run(120))
     row = rig.rows[119]
     assert row.settled_tips is not None
-    assert row.shape is not None
     gap = np.linalg.norm(row.settled_tips - row.shape.tips, axis=1)
     assert (gap > 1e-5).all()
     assert (gap < 3e-3).all()
 
 
-def test_joints_continue_those_of_the_row_before_and_pause_beyond_reach() -> None:
+def test_joints_continue_those_of_the_row_before_and_pause_beyond_reach():
     rig = Bench()
-    assert rig.twin.arm is not None
     chain = rig.twin.arm.chain
     goal = forward_kinematics(chain, np.radians([20.0, 30.0, -20.0, 40.0, 50.0, 10.0]).tolist())[-1]
     flange = FlangeSample(
@@ -159,7 +152,7 @@ def test_joints_continue_those_of_the_row_before_and_pause_beyond_reach() -> Non
     np.testing.assert_allclose(rig.loop._arm_joints(flange, 2.0), branches[-1], atol=1e-5)
 
 
-def test_a_command_made_without_connection_is_not_sent_later() -> None:
+def test_a_command_made_without_connection_is_not_sent_later():
     rig = Bench(broken=lambda time: 1.0 < time < 2.0)
     # confirmed after the last failed turn, while the read that succeeds is on its way
     rig.loop.keep(At(rig, 99, CLOSE))
@@ -168,7 +161,7 @@ def test_a_command_made_without_connection_is_not_sent_later() -> None:
     assert not any(state.positive_on for state in rig.commands)
 
 
-def test_a_safe_stop_that_fails_is_tried_again_and_nothing_else_is_sent() -> None:
+def test_a_safe_stop_that_fails_is_tried_again_and_nothing_else_is_sent():
     rig = Bench(broken=lambda time: 1.0 < time < 2.0)
     rig.loop.keep(At(rig, 10, CLOSE), At(rig, 105, CLOSE))
     link = rig.client._link
@@ -189,7 +182,7 @@ def test_a_safe_stop_that_fails_is_tried_again_and_nothing_else_is_sent() -> Non
     assert not rig.controller.state().positive_on
 
 
-def test_every_end_of_the_loop_includes_a_safe_stop() -> None:
+def test_every_end_of_the_loop_includes_a_safe_stop():
     rig = Bench()
 
     def full(row: TwinRow) -> None:
@@ -203,7 +196,7 @@ def test_every_end_of_the_loop_includes_a_safe_stop() -> None:
     assert not rig.controller.state().positive_on
 
 
-def test_triggers_that_go_off_are_written_before_those_that_go_on() -> None:
+def test_triggers_that_go_off_are_written_before_those_that_go_on():
     rig = Bench()
     wide = Command(negative_target=-40e3, negative_on=True, positive_on=False)
     rig.loop.keep(At(rig, 5, CLOSE), At(rig, 40, wide))
@@ -213,13 +206,13 @@ def test_triggers_that_go_off_are_written_before_those_that_go_on() -> None:
     assert on.negative_target == -40e3
 
 
-def test_the_queue_accepts_commands_while_connected() -> None:
+def test_the_queue_accepts_commands_while_connected():
     box, refusals = CommandBox(), [""]
     queue = CommandQueue(box, lambda: refusals[0])
-    assert queue.words({"negative_on": True}) == "negative trigger on"
-    assert queue.send({"positive_on": False, "negative_on": False}) == ""
+    assert Command(negative_on=True).words == "negative trigger on"
+    assert queue.send(VENT) == ""
     refusals[0] = "the controller is not connected"
-    assert queue.send({"positive_on": True}) == "the controller is not connected"
+    assert queue.send(Command(positive_on=True)) == "the controller is not connected"
     assert box.take() == [Command(positive_on=False, negative_on=False)]
     assert box.take() == []
 
@@ -242,7 +235,7 @@ def polled(took: list[float], period: float = 0.02) -> list[Cycle[int]]:
     return asyncio.run(collect())
 
 
-def test_cycles_begin_when_they_are_due() -> None:
+def test_cycles_begin_when_they_are_due():
     rotations = polled([0.005, 0.019, 0.0, 0.013])
     assert [rotation.begun for rotation in rotations] == pytest.approx([0.0, 0.02, 0.04, 0.06])
     assert [rotation.ended - rotation.begun for rotation in rotations] == pytest.approx(
@@ -251,7 +244,7 @@ def test_cycles_begin_when_they_are_due() -> None:
     assert {rotation.missed for rotation in rotations} == {0}
 
 
-def test_a_cycle_that_takes_too_long_is_counted() -> None:
+def test_a_cycle_that_takes_too_long_is_counted():
     rotations = polled([0.0, 0.075, 0.0, 0.0])
     assert [rotation.missed for rotation in rotations] == [0, 0, 2, 0]
     assert [rotation.due for rotation in rotations] == pytest.approx([0.0, 0.02, 0.08, 0.10])
@@ -261,7 +254,7 @@ def test_a_cycle_that_takes_too_long_is_counted() -> None:
     assert [rotation.number for rotation in rotations] == [0, 1, 2, 3]
 
 
-def test_six_stalls_of_a_second_are_six_cycles_late_by_a_second() -> None:
+def test_six_stalls_of_a_second_are_six_cycles_late_by_a_second():
     rig = Bench()
 
     def stall(row: TwinRow) -> None:
@@ -275,7 +268,7 @@ def test_six_stalls_of_a_second_are_six_cycles_late_by_a_second() -> None:
     assert late[-7] < 0.02
 
 
-def test_a_device_error_is_a_cycle_and_other_errors_are_raised() -> None:
+def test_a_device_error_is_a_cycle_and_other_errors_are_raised():
     rotations = polled([0.001, -0.001, 0.001])
     assert [rotation.value for rotation in rotations] == [1, None, 1]
     assert str(rotations[1].error) == "gone"

@@ -1,9 +1,6 @@
 """Register maps: the shipped one, words of every type and order, and error messages."""
 
-from __future__ import annotations
-
 import struct
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,7 +19,7 @@ def register(**fields: Any) -> PressureRegister:
     return PressureRegister(**{"address": 0, "scale": 100.0, "limits": (-90e3, 120e3)} | fields)
 
 
-def test_the_default_map_is_the_proposal() -> None:
+def test_the_default_map_is_the_proposal():
     result = load_register_map()
     assert names("register_maps") == ["softgrasp_default"]
     assert [one.address for _, one in result.reads if one is not None] == [0, 1, 2, 3, 4]
@@ -34,7 +31,7 @@ def test_the_default_map_is_the_proposal() -> None:
     assert result.source.startswith("proposal of softgrasp")
 
 
-def test_a_map_round_trips() -> None:
+def test_a_map_round_trips():
     for one in (load_register_map(), odd_map()):
         assert RegisterMap(**one.model_dump()) == one
 
@@ -42,9 +39,7 @@ def test_a_map_round_trips() -> None:
 @pytest.mark.parametrize("order", ["big", "little"])
 @pytest.mark.parametrize("type_", ["int16", "int32", "float32"])
 @pytest.mark.parametrize("scale", [100.0, -100.0, 10.0])
-def test_every_pressure_round_trips_within_half_a_count(
-    type_: str, order: str, scale: float
-) -> None:
+def test_every_pressure_round_trips_within_half_a_count(type_, order, scale):
     one = register(type=type_, word_order=order, scale=scale)
     for step in range(-90, 121, 7):
         pressure = 1e3 * step + 3.7 if step < 120 else 120e3
@@ -56,20 +51,20 @@ def test_every_pressure_round_trips_within_half_a_count(
         assert allowed(one, from_words(one, words))
 
 
-def test_swapped_words_are_those_of_the_other_order_backwards() -> None:
+def test_swapped_words_are_those_of_the_other_order_backwards():
     big, little = (register(type="float32", word_order=order) for order in ("big", "little"))
     assert to_words(big, 50e3) == list(reversed(to_words(little, 50e3)))
     assert to_words(big, 50e3) == list(struct.unpack(">2H", struct.pack(">f", 500.0)))
 
 
-def test_limits_between_two_counts_round_inwards() -> None:
+def test_limits_between_two_counts_round_inwards():
     one = register(limits=(-89_950.0, 119_950.0))
     assert one.counts == (-899, 1199)
     assert from_words(one, to_words(one, 119_950.0)) == 119_900.0
     assert from_words(one, to_words(one, -89_950.0)) == -89_900.0
 
 
-def test_values_that_are_not_numbers_are_not_allowed() -> None:
+def test_values_that_are_not_numbers_are_not_allowed():
     one = register(type="float32")
     for text in ("nan", "inf", "-inf"):
         words = list(struct.unpack(">2H", struct.pack(">f", float(text))))
@@ -106,7 +101,7 @@ TRIGGER = "positive_on: {kind: holding, address: 0, type: int16}"
         ("device_id: 1", "device_id: 300", "device_id: expected a number at most 255, found 300"),
     ],
 )  # fmt: skip
-def test_errors_of_a_map_name_the_field(old: str, new: str, message: str, tmp_path: Path) -> None:
+def test_errors_of_a_map_name_the_field(old, new, message, tmp_path):
     path = tmp_path / "map.yaml"
     text = SHIPPED.read_text("utf-8")
     assert old in text
@@ -117,7 +112,7 @@ def test_errors_of_a_map_name_the_field(old: str, new: str, message: str, tmp_pa
     assert message in str(caught.value)
 
 
-def test_what_is_written_must_be_writable(tmp_path: Path) -> None:
+def test_what_is_written_must_be_writable(tmp_path):
     head, writes = SHIPPED.read_text("utf-8").split("writes:")
     path = tmp_path / "map.yaml"
     path.write_text(f"{head}writes:{writes.replace('kind: holding', 'kind: input', 1)}", "utf-8")
@@ -128,6 +123,6 @@ def test_what_is_written_must_be_writable(tmp_path: Path) -> None:
         load_register_map(path)
 
 
-def test_an_unknown_map_lists_the_known_ones() -> None:
+def test_an_unknown_map_lists_the_known_ones():
     with pytest.raises(DescriptionError, match="no register map 'softgrap_default'; did you mean"):
         load_register_map("softgrap_default")

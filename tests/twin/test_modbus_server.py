@@ -1,7 +1,5 @@
 """Modbus client and server over a socket, and the simulated controller."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 import sys
@@ -35,7 +33,6 @@ from softgrasp.twin.pneumatic_controller import (
     advance,
     connect_controller,
     measure,
-    sample_number,
     target_of,
 )
 from tests.twin.controllers import Clock, odd_map, rig
@@ -44,7 +41,7 @@ DEFAULT, ODD = load_register_map(), odd_map()
 
 
 @pytest.mark.parametrize("registers", [DEFAULT, ODD], ids=["default", "odd"])
-def test_a_pressure_is_commanded_and_reached(registers: RegisterMap) -> None:
+def test_a_pressure_is_commanded_and_reached(registers):
     async def talk() -> None:
         clock = Clock()
         async with rig(registers, clock=clock) as there, there.client(clock=clock) as client:
@@ -70,7 +67,7 @@ def test_a_pressure_is_commanded_and_reached(registers: RegisterMap) -> None:
     asyncio.run(talk())
 
 
-def test_adjacent_registers_are_read_and_written_together() -> None:
+def test_adjacent_registers_are_read_and_written_together():
     assert [span.width for span in spans(list(DEFAULT.reads)[:5])] == [5]
     result = spans([pair for pair in ODD.reads if pair[1] is not None])
     assert [(one.kind, one.address, one.width) for one in result] == [
@@ -91,7 +88,7 @@ def test_adjacent_registers_are_read_and_written_together() -> None:
 
 
 @pytest.mark.parametrize("registers", [DEFAULT, ODD], ids=["default", "odd"])
-def test_nothing_outside_the_limits_leaves_the_client(registers: RegisterMap) -> None:
+def test_nothing_outside_the_limits_leaves_the_client(registers):
     async def talk() -> None:
         async with rig(registers) as there, there.client() as client:
             for wrong in (120_001.0, -1.0, math.nan, math.inf, 1e9):
@@ -116,7 +113,7 @@ def moved(registers: RegisterMap, name: str, **changes: object) -> RegisterMap:
     return registers.replace(reads=registers.reads.replace(**{name: there}))
 
 
-def test_an_unknown_register_is_named() -> None:
+def test_an_unknown_register_is_named():
     async def talk() -> None:
         async with rig() as there:
             client = there.client()
@@ -139,7 +136,7 @@ def test_an_unknown_register_is_named() -> None:
     asyncio.run(talk())
 
 
-def test_the_server_refuses_values_outside_its_limits() -> None:
+def test_the_server_refuses_values_outside_its_limits():
     async def talk() -> None:
         async with rig() as there:
             wide = DEFAULT.writes.positive_target.replace(limits=(0.0, 200e3))
@@ -157,7 +154,7 @@ def test_the_server_refuses_values_outside_its_limits() -> None:
     asyncio.run(talk())
 
 
-def test_an_answer_outside_its_register_is_named() -> None:
+def test_an_answer_outside_its_register_is_named():
     async def talk() -> None:
         device = SimDevice(
             id=1, simdata=[SimData(0, values=[0, 0, 500, -500, 9999], datatype=DataType.INT16)]
@@ -184,7 +181,7 @@ def test_an_answer_outside_its_register_is_named() -> None:
     asyncio.run(talk())
 
 
-def test_another_makers_client_is_served() -> None:
+def test_another_makers_client_is_served():
     async def talk() -> None:
         clock = Clock()
         async with rig(clock=clock) as there:
@@ -205,7 +202,7 @@ def test_another_makers_client_is_served() -> None:
     asyncio.run(talk())
 
 
-def test_half_a_value_is_not_written() -> None:
+def test_half_a_value_is_not_written():
     async def talk() -> None:
         async with rig(ODD) as there:
             host, port = there.server.address
@@ -220,7 +217,7 @@ def test_half_a_value_is_not_written() -> None:
     asyncio.run(talk())
 
 
-def test_other_devices_and_functions_are_refused() -> None:
+def test_other_devices_and_functions_are_refused():
     registers = ControllerRegisters(SimulatedController(ODD, clock=Clock()))
 
     async def talk() -> list[object]:
@@ -235,7 +232,7 @@ def test_other_devices_and_functions_are_refused() -> None:
     assert asyncio.run(talk()) == [11, 11, 1, 2, [0]]
 
 
-def test_a_port_in_use_is_reported() -> None:
+def test_a_port_in_use_is_reported():
     async def talk() -> None:
         async with rig() as there:
             port = there.server.address[1]
@@ -249,7 +246,7 @@ def test_a_port_in_use_is_reported() -> None:
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "controller.example"])
-def test_the_server_listens_on_this_machine_only(host: str) -> None:
+def test_the_server_listens_on_this_machine_only(host):
     async def talk() -> None:
         async with rig() as there:
             await there.server.start(host, 0)
@@ -259,7 +256,7 @@ def test_the_server_listens_on_this_machine_only(host: str) -> None:
     assert caught.value.field == "host"
 
 
-def test_a_reading_becomes_stale() -> None:
+def test_a_reading_becomes_stale():
     async def talk() -> None:
         clock = Clock()
         async with rig() as there, there.client(clock=clock, stale_after=0.5) as client:
@@ -276,7 +273,7 @@ def test_a_reading_becomes_stale() -> None:
     asyncio.run(talk())
 
 
-def test_a_constant_counter_is_stale_data() -> None:
+def test_a_constant_counter_is_stale_data():
     async def talk() -> None:
         device, here = Clock(), Clock()
         async with rig(ODD, clock=device) as there, there.client(clock=here) as client:
@@ -297,7 +294,7 @@ def test_a_constant_counter_is_stale_data() -> None:
     asyncio.run(talk())
 
 
-def test_noise_stays_inside_the_register() -> None:
+def test_noise_stays_inside_the_register():
     async def talk() -> None:
         clock = Clock()
         valve = Valve(noise=500e3, seed=1)
@@ -311,7 +308,7 @@ def test_noise_stays_inside_the_register() -> None:
     asyncio.run(talk())
 
 
-def test_a_missing_server_is_reported() -> None:
+def test_a_missing_server_is_reported():
     async def talk() -> None:
         async with rig() as there:
             port = there.server.address[1]
@@ -324,7 +321,7 @@ def test_a_missing_server_is_reported() -> None:
     asyncio.run(talk())
 
 
-def test_a_missing_pymodbus_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_pymodbus_is_reported(monkeypatch):
     for name in [name for name in sys.modules if name.startswith("pymodbus")]:
         monkeypatch.setitem(sys.modules, name, None)
     for name in ("modbus", "pneumatic_controller"):
@@ -337,13 +334,13 @@ ON = ControllerState(positive_on=True, positive_target=100e3, negative_target=-8
 VALVE = Valve()
 
 
-def test_the_pressure_rises_with_first_order() -> None:
+def test_the_pressure_rises_with_first_order():
     for time in (0.0, 0.05, VALVE.time_constant, 1.0):
         target = 100e3 * (1 - math.exp(-time / VALVE.time_constant))
         assert advance(ON, time, VALVE).pressure == pytest.approx(target, rel=1e-14)
 
 
-def test_the_pressure_does_not_depend_on_the_number_of_requests() -> None:
+def test_the_pressure_does_not_depend_on_the_number_of_requests():
     state = ON
     for time in np.sort(np.random.default_rng(3).uniform(0, 1, 500)):
         state = advance(state, float(time), VALVE)
@@ -355,13 +352,13 @@ def test_the_pressure_does_not_depend_on_the_number_of_requests() -> None:
     ("positive", "negative", "target"),
     [(False, False, 0.0), (True, False, 100e3), (False, True, -80e3), (True, True, 0.0)],
 )
-def test_the_triggers_choose_the_target(positive: bool, negative: bool, target: float) -> None:
+def test_the_triggers_choose_the_target(positive, negative, target):
     state = ON._replace(positive_on=positive, negative_on=negative)
     assert target_of(state, VALVE) == target
     assert advance(state, 100.0, VALVE).pressure == pytest.approx(target, abs=1e-9)
 
 
-def test_no_target_leads_beyond_the_clamps() -> None:
+def test_no_target_leads_beyond_the_clamps():
     too_high = ON._replace(positive_target=500e3)
     too_low = ON._replace(positive_on=False, negative_on=True, negative_target=-500e3)
     for state, bound in ((too_high, 120e3), (too_low, -90e3)):
@@ -371,14 +368,14 @@ def test_no_target_leads_beyond_the_clamps() -> None:
         assert (np.diff(np.abs(path)) >= 0).all()
 
 
-def test_time_does_not_run_backwards() -> None:
+def test_time_does_not_run_backwards():
     with pytest.raises(SimulationError, match="expected a time from 2 s on, found 1 s"):
         advance(ON._replace(time=2.0), 1.0, VALVE)
     with pytest.raises(SimulationError, match="found nan s"):
         advance(ON, math.nan, VALVE)
 
 
-def test_noise_has_its_size_and_depends_on_seed_and_time() -> None:
+def test_noise_has_its_size_and_depends_on_seed_and_time():
     noisy = Valve(noise=200.0, seed=5)
     states = [ControllerState(time=k * noisy.sample_period + 1e-5) for k in range(4000)]
     errors = np.array([measure(state, noisy) for state in states])
@@ -391,18 +388,14 @@ def test_noise_has_its_size_and_depends_on_seed_and_time() -> None:
     assert measure(states[9], VALVE) == states[9].pressure
 
 
-def test_samples_are_counted() -> None:
-    assert sample_number(ControllerState(time=0.0105), VALVE) == 10
-
-
-def test_the_range_of_a_valve_includes_ambient_pressure() -> None:
+def test_the_range_of_a_valve_includes_ambient_pressure():
     with pytest.raises(DescriptionError, match=r"lowest: expected lowest <= 0 <= highest"):
         Valve(lowest=10.0)
     with pytest.raises(DescriptionError, match="time_constant: expected a number above 0"):
         Valve(time_constant=0.0)
 
 
-def test_the_watchdog_vents_without_requests() -> None:
+def test_the_watchdog_vents_without_requests():
     clock = Clock(0.0)
     registers = load_register_map()
     controller = SimulatedController(registers, Valve(time_constant=0.1), watchdog=1.0, clock=clock)
@@ -421,7 +414,7 @@ def test_the_watchdog_vents_without_requests() -> None:
     assert not controller.state().positive_on  # and does not close again by itself
 
 
-def test_without_a_watchdog_commands_stay() -> None:
+def test_without_a_watchdog_commands_stay():
     clock = Clock(0.0)
     controller = SimulatedController(load_register_map(), clock=clock)
     controller.write("holding", 0, [1, 0, 500])

@@ -1,20 +1,18 @@
 """Bodies of a twin are at the positions of its shape."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
 from softgrasp.twin.files import load_twin
-from softgrasp.twin.finger_pieces import arm_joints, flange_transform, twin_shape
-from softgrasp.twin.flange_server import SimulatedRobot
+from softgrasp.twin.flange_streams import SimulatedRobot
 from softgrasp.twin.model import CELLS, TwinModel
+from softgrasp.twin.piecewise_bending import arm_joints, flange_transform, twin_shape
 
 TWIN = load_twin()
 
 
 @pytest.mark.parametrize("phis", [(), (0.3, -0.2, 0.1, 0.4)])
-def test_cells_lie_on_the_arcs(phis: tuple[float, ...]) -> None:
+def test_cells_lie_on_the_arcs(phis):
     """The middle of the last cell is half a cell before the tip, along the tip's own axis."""
     twin = TWIN.replace(phis=phis)
     flange = SimulatedRobot(TWIN.flange.program).sample_at(2.2)
@@ -33,7 +31,7 @@ def test_cells_lie_on_the_arcs(phis: tuple[float, ...]) -> None:
     np.testing.assert_allclose(data.body("flange").xmat.reshape(3, 3), target[:3, :3], atol=1e-9)
 
 
-def test_bodies_have_no_contacts_and_no_mass() -> None:
+def test_bodies_have_no_contacts_and_no_mass():
     model = TwinModel(TWIN).model
     seen = model.geom_group < 3
     bodies = model.geom_bodyid[seen]

@@ -1,7 +1,5 @@
 """Cubic fits of bends against pressure: recovery, noise, scale, range, reversals, inverse."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np
@@ -53,7 +51,7 @@ def one_piece(*coefficients: float, pressures: tuple[float, float] = (-1e5, 1e5)
     return PressureFit(lengths=(0.01,), coefficients=(coefficients,), pressures=pressures)
 
 
-def test_polynomials_are_recovered_without_noise() -> None:
+def test_polynomials_are_recovered_without_noise():
     report = fit_pressures(PRESSURES, angles_at(TRUTH, PRESSURES), LENGTHS)
     assert np.array(report.fit.coefficients) == pytest.approx(
         np.array(TRUTH.coefficients), abs=4e-15
@@ -65,14 +63,14 @@ def test_polynomials_are_recovered_without_noise() -> None:
 
 @settings(max_examples=25)
 @given(scale=st.floats(1e3, 1e6))
-def test_the_curves_do_not_depend_on_the_scale(scale: float) -> None:
+def test_the_curves_do_not_depend_on_the_scale(scale):
     report = noisy(3)
     other = fit_pressures(PRESSURES, report.angles, LENGTHS, scale=scale).fit
     between = np.linspace(*report.fit.pressures, 101)
     assert angles_at(other, between) == pytest.approx(angles_at(report.fit, between), abs=1e-10)
 
 
-def test_the_order_of_the_samples_does_not_matter() -> None:
+def test_the_order_of_the_samples_does_not_matter():
     report = noisy(4)
     order = np.random.default_rng(0).permutation(len(PRESSURES))
     mixed = fit_pressures(PRESSURES[order], report.angles[order], LENGTHS).fit
@@ -81,13 +79,13 @@ def test_the_order_of_the_samples_does_not_matter() -> None:
     )
 
 
-def test_scaling_makes_the_problem_well_conditioned() -> None:
+def test_scaling_makes_the_problem_well_conditioned():
     report = noisy(0)
     assert report.condition == pytest.approx(7.977, abs=1e-3)
     assert report.condition_kpa == pytest.approx(8.763e5, rel=1e-3)
 
 
-def test_the_curves_are_nearer_to_the_truth_than_the_measurements() -> None:
+def test_the_curves_are_nearer_to_the_truth_than_the_measurements():
     """A cubic through m samples has the rms error σ √(4/m): 0.305 σ for 43.
 
     One curve of four in seven draws lies beyond 0.4 σ all the same: 43 error²/σ² is χ² of 4.
@@ -100,15 +98,7 @@ def test_the_curves_are_nearer_to_the_truth_than_the_measurements() -> None:
     assert np.mean(errors > 0.4) == pytest.approx(0.142, abs=0.03)  # χ²₄ > 43 · 0.16
 
 
-def test_coefficients_are_poorly_known_where_curves_are_well_known() -> None:
-    """So a fit is judged by its curves."""
-    result = np.array([np.array(noisy(seed).fit.coefficients) for seed in range(60)])
-    apart = np.abs(result - np.array(TRUTH.coefficients))
-    assert apart[..., 3].mean() / 0.012 > 0.25  # cubic terms are off by tens of per cent
-    assert all(noisy(seed).accepted for seed in range(10))
-
-
-def test_a_finger_that_is_not_cubic_is_not_accepted() -> None:
+def test_a_finger_that_is_not_cubic_is_not_accepted():
     wavy = angles_at(TRUTH, PRESSURES) + np.radians(1.0) * np.sin(PRESSURES / 8e3)[:, None]
     report = fit_pressures(PRESSURES, wavy, LENGTHS, sigma=SIGMA)
     assert report.accepted is False
@@ -117,14 +107,14 @@ def test_a_finger_that_is_not_cubic_is_not_accepted() -> None:
     assert report.curve_errors == pytest.approx(truth, rel=0.1)
 
 
-def test_too_few_samples_are_not_accepted() -> None:
+def test_too_few_samples_are_not_accepted():
     few = PRESSURES[::4]
     report = fit_pressures(few, angles_at(TRUTH, few), LENGTHS, sigma=SIGMA)
     assert report.curve_errors == pytest.approx(SIGMA * np.sqrt(4 / 11) * np.ones(4))
     assert report.accepted is False
 
 
-def test_without_sigma_there_is_no_verdict_but_an_estimate() -> None:
+def test_without_sigma_there_is_no_verdict_but_an_estimate():
     report = fit_pressures(PRESSURES, noisy(5).angles, LENGTHS)
     assert report.accepted is None
     assert report.curve_errors is None
@@ -133,18 +123,18 @@ def test_without_sigma_there_is_no_verdict_but_an_estimate() -> None:
     assert np.array(report.fit.residuals) == pytest.approx(report.rms, abs=1e-15)
 
 
-def test_a_piece_that_does_not_move_is_explained() -> None:
+def test_a_piece_that_does_not_move_is_explained():
     angles = angles_at(TRUTH, PRESSURES)
     angles[:, 2] = 0.1
     assert fit_pressures(PRESSURES, angles, LENGTHS).r_squared[2] == 1.0
 
 
-def test_angles_have_the_shape_of_pressures() -> None:
+def test_angles_have_the_shape_of_pressures():
     assert angles_at(TRUTH, [[0.0, 1e5]]).shape == (1, 2, 4)
 
 
 @pytest.mark.parametrize("pressure", [-90.1e3, 120.1e3, np.nan, np.inf])
-def test_pressures_outside_the_range_are_refused(pressure: float) -> None:
+def test_pressures_outside_the_range_are_refused(pressure):
     message = (
         f"pressure: expected measured pressures from -90 to 120 kPa, found {1e-3 * pressure:g} kPa"
     )
@@ -153,7 +143,7 @@ def test_pressures_outside_the_range_are_refused(pressure: float) -> None:
     assert angles_at(TRUTH, 120e3 + 1e-7).shape == (4,)  # rounding is let through
 
 
-def test_reversals_are_detected_at_the_extrema_of_a_cubic() -> None:
+def test_reversals_are_detected_at_the_extrema_of_a_cubic():
     # x³/3 − x/4 rises, falls from −1/2 to 1/2 by 1/6, rises
     fit = one_piece(0.0, -0.25, 0.0, 1.0 / 3.0)
     (own,) = reversals(fit)
@@ -170,7 +160,7 @@ def test_reversals_are_detected_at_the_extrema_of_a_cubic() -> None:
 
 
 @pytest.mark.parametrize("cubic", [0.0, 1e-17, -1e-17, 1e-12, -1e-6])
-def test_a_tiny_cubic_term_hides_no_extremum(cubic: float) -> None:
+def test_a_tiny_cubic_term_hides_no_extremum(cubic):
     (own,) = reversals(one_piece(0.0, 1.0, 4.0, cubic))
     assert own == pytest.approx(Reversal(0, -1e5, -12.5e3, 3.0625), rel=1e-5)
     both = pressures_for(one_piece(0.0, 1.0, 4.0, cubic), 1.0)
@@ -179,7 +169,7 @@ def test_a_tiny_cubic_term_hides_no_extremum(cubic: float) -> None:
 
 @settings(max_examples=60)
 @given(coefficients=st.tuples(*[st.floats(-1.0, 1.0)] * 4))
-def test_reversals_agree_with_a_fine_grid(coefficients: tuple) -> None:
+def test_reversals_agree_with_a_fine_grid(coefficients):
     fit = one_piece(*coefficients)
     heights = angles_at(fit, np.linspace(-1e5, 1e5, 4001))[:, 0]
     forwards = 1.0 if heights[-1] >= heights[0] else -1.0
@@ -188,7 +178,7 @@ def test_reversals_agree_with_a_fine_grid(coefficients: tuple) -> None:
     assert result == pytest.approx(back, abs=1e-5)
 
 
-def test_curves_that_bend_back_can_be_refused() -> None:
+def test_curves_that_bend_back_can_be_refused():
     fit = one_piece(0.0, -0.25, 0.0, 1.0 / 3.0)
     x = np.linspace(-1e5, 1e5, 21)
     with pytest.raises(DescriptionError) as refused:
@@ -200,19 +190,19 @@ def test_curves_that_bend_back_can_be_refused() -> None:
 
 @settings(max_examples=60)
 @given(pressure=st.floats(-90e3, 120e3), piece=st.sampled_from([None, 0, 1, 2, 3]))
-def test_the_inverse_recovers_the_pressure(pressure: float, piece: int | None) -> None:
+def test_the_inverse_recovers_the_pressure(pressure, piece):
     angles = angles_at(TRUTH, pressure)
     bend = float(angles.sum() if piece is None else angles[piece])
     assert pressure_for(TRUTH, bend, piece=piece) == pytest.approx(pressure, abs=1e-5)
 
 
-def test_the_ends_of_the_range_are_reached() -> None:
+def test_the_ends_of_the_range_are_reached():
     low, high = bend_range(TRUTH)
     assert pressure_for(TRUTH, low) == pytest.approx(-90e3)
     assert pressure_for(TRUTH, high) == pytest.approx(120e3)
 
 
-def test_an_unreachable_bend_is_refused_with_the_range() -> None:
+def test_an_unreachable_bend_is_refused_with_the_range():
     low, high = np.degrees(bend_range(TRUTH, 1))
     message = (
         f"bend: expected a bend of piece 2 from {low:.4g}° to {high:.4g}°, which pressures "
@@ -224,16 +214,11 @@ def test_an_unreachable_bend_is_refused_with_the_range() -> None:
         pressure_for(TRUTH, 0.1, piece=4)
 
 
-def test_several_pressures_of_one_bend_are_reported() -> None:
+def test_several_pressures_of_one_bend_are_reported(golden):
     fit = one_piece(0.0, -0.25, 0.0, 1.0 / 3.0)
     edge = 1e5 * np.sqrt(0.75)
     assert pressures_for(fit, 0.0) == pytest.approx((-edge, 0.0, edge), abs=1e-6)
-    with pytest.raises(DescriptionError) as refused:
-        pressure_for(fit, 0.0)
-    assert str(refused.value) == (
-        "bend: expected a bend of all pieces together that one pressure gives, found 0°, which 3 "
-        "give: -86.6, 0, 86.6 kPa; specify near"
-    )
+    golden.refused(lambda: pressure_for(fit, 0.0), "bend: expected a bend of all pieces toge")
     assert pressure_for(fit, 0.0, near=7e4) == pytest.approx(edge)
     # at the turning point two become one
     assert pressures_for(one_piece(0.0, 0.0, 1.0, 0.0), 0.0) == pytest.approx((0.0,), abs=1e-6)
@@ -242,25 +227,20 @@ def test_several_pressures_of_one_bend_are_reported() -> None:
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"angles": np.zeros((43, 3))}, "angles: expected angles of shape (pressures, lengths), "
-         "found (43, 3) for (43,) pressures and (4,) lengths"),
-        ({"angles": np.full((43, 4), np.nan)}, "angles: expected finite numbers, found others"),
-        ({"pressures": np.repeat([0.0, 1e4, 2e4], [20, 20, 3])}, "pressures: expected at least 5 "
-         "samples at 4 different pressures, found 43 at 3"),
-        ({"sigma": 0.0}, "sigma: expected a number above 0, found 0"),
-        ({"scale": -1.0}, "scale: expected a number above 0, found -1"),
-        ({"lengths": (0.01, 0.01, -0.01, 0.01)}, "lengths[2]: expected a number above 0, "
-         "found -0.01"),
+        ({"angles": np.zeros((43, 3))}, "angles: expected angles of shape (pressu"),
+        ({"angles": np.full((43, 4), np.nan)}, "angles: expected finite numbers, found o"),
+        ({"pressures": np.repeat([0.0, 1e4, 2e4], [20, 20, 3])}, "pressures"),
+        ({"sigma": 0.0}, "sigma: expected a number above 0, found "),
+        ({"scale": -1.0}, "scale: expected a number above 0, found "),
+        ({"lengths": (0.01, 0.01, -0.01, 0.01)}, "lengths[2]"),
     ],
 )  # fmt: skip
-def test_invalid_data_are_refused(change: dict, sentence: str) -> None:
+def test_invalid_data_are_refused(change, sentence, golden):
     given = {"pressures": PRESSURES, "angles": np.zeros((43, 4)), "lengths": LENGTHS} | change
-    with pytest.raises(DescriptionError) as refused:
-        fit_pressures(**given)
-    assert str(refused.value) == sentence
+    golden.refused(lambda: fit_pressures(**given), sentence)
 
 
-def test_an_inconsistent_description_is_refused() -> None:
+def test_an_inconsistent_description_is_refused():
     with pytest.raises(DescriptionError, match="expected one for each of the 4 lengths, found 1"):
         TRUTH.replace(coefficients=((0.0, 0.0, 0.0, 0.0),))
     with pytest.raises(DescriptionError, match="expected the lowest before the highest"):

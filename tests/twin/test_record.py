@@ -1,7 +1,5 @@
 """The record of a twin round trips, however the run ended."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import tracemalloc
@@ -37,7 +35,7 @@ def recorded(directory: Path, rotations: int = 40) -> Bench:
     return rig
 
 
-def test_rows_round_trip_exactly(tmp_path: Path) -> None:
+def test_rows_round_trip_exactly(tmp_path):
     rig = recorded(tmp_path)
     record = read_twin_record(tmp_path)
     assert record.twin == rig.twin
@@ -48,9 +46,7 @@ def test_rows_round_trip_exactly(tmp_path: Path) -> None:
         assert result == dict.fromkeys(names) | row.document()
 
 
-def test_the_table_is_written_in_the_memory_of_a_block(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_table_is_written_in_the_memory_of_a_block(tmp_path, monkeypatch):
     monkeypatch.setattr("softgrasp.twin.record.BLOCK", 50)
     rig, peaks = Bench(), []
     for count in (10, 100, 600):
@@ -66,7 +62,7 @@ def test_the_table_is_written_in_the_memory_of_a_block(
     assert peaks[2] - peaks[1] < 100.0 * 500  # bytes a row; a whole table takes 3,000
 
 
-def test_a_recorded_row_has_the_shape_that_the_loop_had(tmp_path: Path) -> None:
+def test_a_recorded_row_has_the_shape_that_the_loop_had(tmp_path):
     rig = recorded(tmp_path)
     record = read_twin_record(tmp_path)
     for row, result in zip(rig.rows, record.rows, strict=True):
@@ -80,7 +76,7 @@ def test_a_recorded_row_has_the_shape_that_the_loop_had(tmp_path: Path) -> None:
             np.testing.assert_array_equal(shape[1], row.joints)
 
 
-def test_a_run_that_was_killed_is_read_from_its_journal(tmp_path: Path) -> None:
+def test_a_run_that_was_killed_is_read_from_its_journal(tmp_path):
     rig = Bench()
     recorder = TwinRecorder(tmp_path, rig.twin)
     rig.loop.keep(recorder.add)
@@ -96,13 +92,13 @@ def test_a_run_that_was_killed_is_read_from_its_journal(tmp_path: Path) -> None:
     assert cut.rows == record.rows[:-1]
 
 
-def test_a_directory_with_a_record_is_not_overwritten(tmp_path: Path) -> None:
+def test_a_directory_with_a_record_is_not_overwritten(tmp_path):
     rig = recorded(tmp_path, 3)
     with pytest.raises(ResultError, match=r"expected no record here yet, found one; choose"):
         TwinRecorder(tmp_path, rig.twin)
 
 
-def test_invalid_records_are_reported(tmp_path: Path) -> None:
+def test_invalid_records_are_reported(tmp_path):
     with pytest.raises(ResultError, match=r"expected the twin of a record, found none"):
         read_twin_record(tmp_path)
     recorded(tmp_path, 3)
@@ -128,7 +124,7 @@ def test_invalid_records_are_reported(tmp_path: Path) -> None:
             read_twin_record(tmp_path)
 
 
-def test_a_full_disk_is_one_error_and_keeps_the_rows_before(tmp_path: Path) -> None:
+def test_a_full_disk_is_one_error_and_keeps_the_rows_before(tmp_path):
     rig = Bench()
 
     def record() -> None:
@@ -144,7 +140,7 @@ def test_a_full_disk_is_one_error_and_keeps_the_rows_before(tmp_path: Path) -> N
     assert len(kept.rows) > 3
 
 
-def test_the_time_of_the_stop_is_not_one_of_the_cycles(tmp_path: Path) -> None:
+def test_the_time_of_the_stop_is_not_one_of_the_cycles(tmp_path):
     rig = Bench()
     rig.loop.keep(At(rig, 5, CLOSE))
     with TwinRecorder(tmp_path, rig.twin) as recorder:

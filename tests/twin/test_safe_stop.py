@@ -1,7 +1,5 @@
 """The end of a run under injected faults: the gripper is vented, or the failure is reported."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal
@@ -16,14 +14,18 @@ import pytest
 import softgrasp.twin.record
 from softgrasp.cli import main
 from softgrasp.errors import BadAnswerError, ConnectionLostError, ResultError, SafeStopError
-from softgrasp.twin.commands import VENT, Command, CommandBox, CommandQueue
 from softgrasp.twin.description import RegisterMap
 from softgrasp.twin.loop import TwinLoop
 from softgrasp.twin.modbus import Refusal
-from softgrasp.twin.pneumatic_controller import SimulatedController, Valve
+from softgrasp.twin.pneumatic_controller import (
+    VENT,
+    Command,
+    CommandBox,
+    CommandQueue,
+    SimulatedController,
+    Valve,
+)
 from softgrasp.twin.record import TwinRow, read_twin_record
-from softgrasp.twin.viewer import VentButton
-from tests.conftest import Run
 from tests.twin.clock import ManualClock
 from tests.twin.serving import PATIENCE, ROOT, serving
 from tests.twin.twins import Bench, is_stop, light_twin
@@ -48,7 +50,7 @@ def spoil(rig: Bench, fault: Callable[[bytes, float], Exception | None]) -> None
             raise error
         return await ask(unit, pdu, take)
 
-    rig.client._link.ask = faulty  # type: ignore[method-assign]
+    rig.client._link.ask = faulty
 
 
 LOST = ConnectionLostError("memory: expected an answer, found: the wire is cut")
@@ -58,9 +60,7 @@ GARBLED = BadAnswerError("pressure (holding 4): expected -100000 to 130000 Pa, f
 
 @pytest.mark.parametrize("error", [LOST, BUSY, GARBLED], ids=["lost", "busy", "garbled"])
 @pytest.mark.parametrize("requests", [is_stop, lambda pdu: True], ids=["writing", "everything"])
-def test_a_fault_at_the_end_is_outlasted(
-    error: Exception, requests: Callable[[bytes], bool]
-) -> None:
+def test_a_fault_at_the_end_is_outlasted(error, requests):
     rig = Bench()
     closed_after_five(rig)
     spoil(rig, lambda pdu, time: error if requests(pdu) and 0.99 < time < 4.0 else None)
@@ -72,7 +72,7 @@ def test_a_fault_at_the_end_is_outlasted(
     assert "Confirmed at" in rig.events[-2]
 
 
-def test_a_connection_lost_for_good_is_an_error_with_its_reason() -> None:
+def test_a_connection_lost_for_good_is_an_error_with_its_reason():
     rig = Bench(broken=lambda time: time > 1.0)
     closed_after_five(rig)
     with pytest.raises(SafeStopError, match="triggers off and an ambient pressure within 5 s"):
@@ -91,7 +91,7 @@ def test_a_connection_lost_for_good_is_an_error_with_its_reason() -> None:
     ],
     ids=["ignored", "stuck"],
 )
-def test_an_accepted_command_without_effect_is_an_error(attribute: str, sentence: str) -> None:
+def test_an_accepted_command_without_effect_is_an_error(attribute, sentence):
     rig = Bench()
     closed_after_five(rig)
     broken: Any = {"command": lambda **_: None, "valve": Valve(time_constant=1e9)}[attribute]
@@ -102,7 +102,7 @@ def test_an_accepted_command_without_effect_is_an_error(attribute: str, sentence
         asyncio.run(rig.run(2 * SECOND))
 
 
-def test_a_sensor_with_an_offset_needs_a_wider_limit() -> None:
+def test_a_sensor_with_an_offset_needs_a_wider_limit():
     valve = Valve(lowest=0.0, noise=0.0)
     for within, error in ((2e3, True), (4e3, False)):
         rig = Bench(light_twin().replace(ambient_within=within), valve=valve)
@@ -115,14 +115,14 @@ def test_a_sensor_with_an_offset_needs_a_wider_limit() -> None:
             asyncio.run(rig.run(SECOND))
 
 
-def test_a_controller_that_never_answered_may_be_under_pressure() -> None:
+def test_a_controller_that_never_answered_may_be_under_pressure():
     rig = Bench(broken=lambda time: True)
     with pytest.raises(SafeStopError, match="found after 1 attempts: memory: expected an answer"):
         asyncio.run(rig.run(2 * SECOND))
     assert rig.rows[-1].events[-1] == "End."
 
 
-def test_an_error_in_the_cycle_of_a_command_includes_a_safe_stop() -> None:
+def test_an_error_in_the_cycle_of_a_command_includes_a_safe_stop():
     rig = Bench()
     rig.loop.box.put(CLOSE)
     rig.controller._clock = rig.clock.now
@@ -138,7 +138,7 @@ def test_an_error_in_the_cycle_of_a_command_includes_a_safe_stop() -> None:
     assert not rig.controller.state().positive_on
 
 
-def test_a_command_that_broke_off_is_followed_by_stops_until_one_succeeds() -> None:
+def test_a_command_that_broke_off_is_followed_by_stops_until_one_succeeds():
     rig = Bench()
     closed_after_five(rig)
     tried: list[float] = []
@@ -160,9 +160,7 @@ def test_a_command_that_broke_off_is_followed_by_stops_until_one_succeeds() -> N
 
 @pytest.mark.parametrize("at", [0.5, 1.5], ids=["while it is cut", "on the line that is cut"])
 @pytest.mark.parametrize("after", [(), (CLOSE,)], ids=["alone", "behind another"])
-def test_a_vent_command_outlasts_a_lost_connection_where_the_twin_holds(
-    at: float, after: tuple[Command, ...]
-) -> None:
+def test_a_vent_command_outlasts_a_lost_connection_where_the_twin_holds(at, after):
     cut = (0.9, 1.8) if at < 1.0 else (1.5, 2.5)
     rig = Bench(light_twin().replace(safe_stop="hold"))
     closed_after_five(rig)
@@ -185,7 +183,7 @@ def test_a_vent_command_outlasts_a_lost_connection_where_the_twin_holds(
     assert rig.events[-2] == "No safe stop: the twin is set to hold."
 
 
-def test_a_vent_command_that_never_left_is_an_error() -> None:
+def test_a_vent_command_that_never_left_is_an_error():
     rig = Bench(light_twin().replace(safe_stop="hold"), broken=lambda time: True)
     rig.loop.keep(lambda row: rig.loop.box.put(VENT) if row.number == 60 else None)
     with pytest.raises(SafeStopError, match="the wire is cut; the gripper may be under pressure"):
@@ -193,11 +191,11 @@ def test_a_vent_command_that_never_left_is_an_error() -> None:
     assert "Vent is written until the controller answers." in rig.events
 
 
-def test_a_command_that_vents_is_queued_in_every_state() -> None:
+def test_a_command_that_vents_is_queued_in_every_state():
     box = CommandBox()
     queue = CommandQueue(box, lambda: "the controller is not connected")
-    assert queue.send({"positive_on": True}) == "the controller is not connected"
-    assert queue.send({"positive_on": False, "negative_on": False}) == ""
+    assert queue.send(Command(positive_on=True)) == "the controller is not connected"
+    assert queue.send(VENT) == ""
     assert box.take() == [VENT]
 
 
@@ -223,9 +221,7 @@ def controller_port() -> Iterator[int]:
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"])
-def test_a_signal_ends_in_a_safe_stop(
-    name: str, controller_port: int, run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_signal_ends_in_a_safe_stop(name, controller_port, run, monkeypatch, tmp_path):
     number = getattr(signal, name)
     before = signal.signal(number, lambda *_: None)  # so that no failure ends the tests
 
@@ -250,9 +246,7 @@ def test_a_signal_ends_in_a_safe_stop(
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
-def test_the_end_of_the_terminal_is_a_safe_stop_of_the_process(
-    controller_port: int, tmp_path: Path
-) -> None:
+def test_the_end_of_the_terminal_is_a_safe_stop_of_the_process(controller_port, tmp_path):
     process = run_twin(controller_port, tmp_path)
     journal = tmp_path / "record.jsonl"
     while not journal.exists() or len(journal.read_text().splitlines()) < 3:
@@ -263,16 +257,14 @@ def test_the_end_of_the_terminal_is_a_safe_stop_of_the_process(
     assert "Confirmed at" in read_twin_record(tmp_path).rows[-1]["events"]
 
 
-def test_a_failed_stop_is_an_exit_code_and_a_line(
-    controller_port: int, run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_failed_stop_is_an_exit_code_and_a_line(controller_port, run, monkeypatch, tmp_path):
     # after the sixth row nothing is answered; the duration ends when that row was put
     mute = Bench(broken=lambda _: True).client._link.ask
 
     def put_and_mute(loop: TwinLoop, row: TwinRow) -> None:
         put(loop, row)
         if row.number == 5:
-            loop._client._link.ask = mute  # type: ignore[method-assign]
+            loop._client._link.ask = mute
             loop.twin = loop.watchdog._twin = loop.twin.replace(stop_within=0.3)
             os.kill(os.getpid(), signal.SIGINT)
 
@@ -289,8 +281,8 @@ def test_a_failed_stop_is_an_exit_code_and_a_line(
 
 @pytest.mark.parametrize("error", [OSError(28, "No space left on device"), RuntimeError("a bug")])
 def test_a_full_disk_and_an_internal_error_end_in_a_safe_stop(
-    error: Exception, controller_port: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+    error, controller_port, monkeypatch, tmp_path
+):
     def fail(self: TwinRow) -> dict[str, Any]:
         if self.number < 5:
             return document(self)
@@ -324,7 +316,7 @@ def beating() -> RegisterMap:
     return light_twin().controller.map
 
 
-def test_without_heartbeats_the_controller_vents_although_others_read() -> None:
+def test_without_heartbeats_the_controller_vents_although_others_read():
     clock = ManualClock()
     controller = SimulatedController(beating(), watchdog=2.0, clock=clock.now)
     controller.command(positive_target=80e3, positive_on=True)
@@ -339,7 +331,7 @@ def test_without_heartbeats_the_controller_vents_although_others_read() -> None:
     assert not controller.state().positive_on
 
 
-def test_a_client_that_never_beats_keeps_the_gripper_by_its_requests() -> None:
+def test_a_client_that_never_beats_keeps_the_gripper_by_its_requests():
     clock = ManualClock()
     controller = SimulatedController(beating(), watchdog=2.0, clock=clock.now)
     controller.command(positive_target=80e3, positive_on=True)
@@ -351,7 +343,7 @@ def test_a_client_that_never_beats_keeps_the_gripper_by_its_requests() -> None:
     assert not controller.state().positive_on
 
 
-def test_the_loop_beats_ten_times_a_second_and_no_longer_after_its_end() -> None:
+def test_the_loop_beats_ten_times_a_second_and_no_longer_after_its_end():
     rig = Bench(watchdog=2.0)
     closed_after_five(rig)
     beats: list[float] = []
@@ -361,7 +353,7 @@ def test_the_loop_beats_ten_times_a_second_and_no_longer_after_its_end() -> None
     assert rig.controller._heartbeat == len(beats)
 
 
-def test_a_map_without_heartbeat_is_not_written_to() -> None:
+def test_a_map_without_heartbeat_is_not_written_to():
     twin = light_twin()
     registers = twin.controller.map
     silent = registers.replace(writes=registers.writes.replace(heartbeat=None))
@@ -369,40 +361,3 @@ def test_a_map_without_heartbeat_is_not_written_to() -> None:
     asyncio.run(rig.run(SECOND))
     assert rig.controller._heartbeat is None
     assert rig.events[-1] == "End."
-
-
-# Vent button
-
-
-def test_the_vent_button_needs_no_key_and_reports_a_refusal() -> None:
-    class Gui:
-        """Makes widgets that hold what they show."""
-
-        def add_button(self, name: str, **_: Any) -> Any:
-            self.button = type("Button", (), {"on_click": lambda self, call: None, "name": name})()
-            return self.button
-
-        def add_markdown(self, content: str, **options: Any) -> Any:
-            return type("Text", (), {"content": content, **options})()
-
-    class Sink:
-        def __init__(self) -> None:
-            self.sent: list[Any] = []
-            self.refusal = ""
-
-        def words(self, values: Any) -> str:
-            return ""
-
-        def send(self, values: Any) -> str:
-            self.sent.append(values)
-            return self.refusal
-
-    sink = Sink()
-    button = VentButton(Gui(), sink)  # type: ignore[arg-type]
-    button.send()
-    assert sink.sent == [{"positive_on": False, "negative_on": False}]
-    assert not button.message.visible
-    sink.refusal = "the controller is not connected"
-    button.send()
-    assert button.message.visible
-    assert button.message.content == "**not vented: the controller is not connected**"

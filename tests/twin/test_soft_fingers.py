@@ -1,15 +1,13 @@
 """Fingers of a twin in MuJoCo: arcs in the limit, sag of beams, repeatability."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
 from softgrasp.errors import DescriptionError
 from softgrasp.twin.description import FlangeSample, Twin
 from softgrasp.twin.files import load_twin
-from softgrasp.twin.finger_pieces import twin_shape
-from softgrasp.twin.soft_fingers import TwinFingers
+from softgrasp.twin.model import TwinFingers
+from softgrasp.twin.piecewise_bending import twin_shape
 
 TWIN = load_twin()
 LEVEL = FlangeSample(time=0.0, position=(0.3, 0.0, 0.5), quaternion=(0.5**0.5, 0.0, 0.5**0.5, 0.0))
@@ -17,7 +15,6 @@ LEVEL = FlangeSample(time=0.0, position=(0.3, 0.0, 0.5), quaternion=(0.5**0.5, 0
 
 
 def with_dynamics(**changes: float) -> Twin:
-    assert TWIN.dynamics is not None
     return TWIN.replace(dynamics=TWIN.dynamics.replace(**changes))
 
 
@@ -33,9 +30,7 @@ def settled(twin: Twin, pressure: float, *, weightless: bool) -> tuple[np.ndarra
 
 @pytest.mark.parametrize("frame", ["bishop", "webster"])
 @pytest.mark.parametrize("phis", [(), (0.5, 0.3, -0.2, 0.4)])
-def test_without_weight_the_chain_comes_to_the_arcs_with_the_square_of_its_links(
-    frame: str, phis: tuple[float, ...]
-) -> None:
+def test_without_weight_the_chain_comes_to_the_arcs_with_the_square_of_its_links(frame, phis):
     gaps = []
     for links in (1, 2, 4):
         twin = with_dynamics(links=links).replace(frame=frame, phis=phis)
@@ -48,18 +43,17 @@ def test_without_weight_the_chain_comes_to_the_arcs_with_the_square_of_its_links
     np.testing.assert_allclose(np.divide(gaps[1], gaps[2]), 4.0, rtol=0.1)
 
 
-def test_a_straight_level_finger_sags_as_a_beam() -> None:
+def test_a_straight_level_finger_sags_as_a_beam():
     """w L⁴/8EI with w = m g/L; the chain of n links has that to second order."""
     twin = with_dynamics(links=6, bending_stiffness=2e-2)
     fit = twin.finger.replace(coefficients=((0.0,) * 4,) * 4)
     tips, arcs = settled(twin.replace(finger=fit), 0.0, weightless=False)
     length = sum(fit.lengths)
-    assert twin.dynamics is not None
     target = twin.dynamics.mass * 9.81 * length**3 / (8.0 * 2e-2)
     np.testing.assert_allclose((arcs - tips)[:, 2], target, rtol=0.02)
 
 
-def test_the_same_readings_make_the_same_motion() -> None:
+def test_the_same_readings_make_the_same_motion():
     runs = []
     for _ in range(2):
         fingers = TwinFingers(TWIN)
@@ -68,12 +62,12 @@ def test_the_same_readings_make_the_same_motion() -> None:
     np.testing.assert_array_equal(runs[0], runs[1])
 
 
-def test_a_diverged_motion_gives_nan() -> None:
+def test_a_diverged_motion_gives_nan():
     fingers = TwinFingers(with_dynamics(bending_stiffness=20.0, timestep=5e-3))
     tips = fingers.advance(twin_shape(TWIN, 100e3, LEVEL), 0.1)
     assert np.isnan(tips).all()
 
 
-def test_dynamics_are_needed() -> None:
+def test_dynamics_are_needed():
     with pytest.raises(DescriptionError, match="expected dynamics of twin 'three_fingers'"):
         TwinFingers(TWIN.replace(dynamics=None))

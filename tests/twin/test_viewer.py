@@ -1,15 +1,13 @@
 """A twin on a web page: bodies, events, and commands with confirmation."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator
 
 import numpy as np
 import pytest
 
-from softgrasp.twin.commands import CommandQueue
-from softgrasp.twin.viewer import EXPIRES, CommandPanel, TwinView
+from softgrasp.twin.pneumatic_controller import VENT, Command, CommandQueue
+from softgrasp.twin.viewer import EXPIRES, CommandPanel, TwinView, VentButton
 from softgrasp.viewer.page import Page
 from tests.twin.test_loop import CLOSE, At
 from tests.twin.twins import Bench
@@ -32,16 +30,14 @@ def view(rig: Bench) -> Iterator[TwinView]:
         shown.close()
 
 
-def test_the_page_shows_the_row(view: TwinView, rig: Bench) -> None:
+def test_the_page_shows_the_row(view, rig):
     row = rig.rows[59]
     for one in rig.rows[:60]:
         view(one)
     view.show(row, list(view._log))
-    assert row.shape is not None
     body = view._bodies.model.body("finger1_cell24").id
     near = np.linalg.norm(view._model._bodies[body].position - row.shape.tips[0])
     assert near < 2e-3
-    assert row.reading is not None
     assert f"{1e-3 * row.reading.pressure:.1f} kPa" in view._words.content
     assert f"bent by {np.degrees(row.shape.bend):.1f}°" in view._words.content
     assert "vented" in view._words.content
@@ -51,7 +47,7 @@ def test_the_page_shows_the_row(view: TwinView, rig: Bench) -> None:
     assert measured[-1] == pytest.approx(80.0, abs=0.2)
 
 
-def test_a_row_without_a_reading_is_shown_so(view: TwinView, rig: Bench) -> None:
+def test_a_row_without_a_reading_is_shown_so(view, rig):
     view.show(rig.rows[-1], [])
     assert "no reading" in view._words.content
 
@@ -60,19 +56,27 @@ class Tray:
     """Takes commands."""
 
     def __init__(self) -> None:
-        self.sent: list[dict[str, float | bool]] = []
+        self.sent: list[Command] = []
+        self.refusal = ""
 
-    def words(self, values: dict[str, float | bool]) -> str:
-        return " ".join(sorted(values))
-
-    def send(self, values: dict[str, float | bool]) -> str:
-        self.sent.append(values)
-        return ""
+    def send(self, command: Command) -> str:
+        self.sent.append(command)
+        return self.refusal
 
 
-def test_a_command_needs_the_key_and_a_confirmation_in_the_same_browser(
-    view: TwinView, rig: Bench
-) -> None:
+def test_the_vent_button_needs_no_key_and_reports_a_refusal(view):
+    tray = Tray()
+    button = VentButton(view._page.server.gui, tray)
+    button.send()
+    assert tray.sent == [VENT]
+    assert not button.message.visible
+    tray.refusal = "the controller is not connected"
+    button.send()
+    assert button.message.visible
+    assert button.message.content == "**not vented: the controller is not connected**"
+
+
+def test_a_command_needs_the_key_and_a_confirmation_in_the_same_browser(view, rig):
     tray, now = Tray(), [0.0]
     gui = view._page.server.gui
     one, other = (
@@ -88,9 +92,9 @@ def test_a_command_needs_the_key_and_a_confirmation_in_the_same_browser(
     other.send()  # its own, of which there is none
     assert tray.sent == []
     one.send()
-    assert tray.sent == [
-        {"positive_target": pytest.approx(60e3), "positive_on": True, "negative_on": False}
-    ]
+    (sent,) = tray.sent
+    assert sent == Command(sent.positive_target, None, positive_on=True, negative_on=False)
+    assert sent.positive_target == pytest.approx(60e3)
     one.send()
     assert len(tray.sent) == 1
     one.ask("Open")
@@ -104,7 +108,7 @@ def test_a_command_needs_the_key_and_a_confirmation_in_the_same_browser(
     assert len(tray.sent) == 1
 
 
-def test_sliders_have_the_limits_of_the_map(view: TwinView, rig: Bench) -> None:
+def test_sliders_have_the_limits_of_the_map(view, rig):
     position = rig.twin.controller
     target = position.map.writes.positive_target.replace(limits=(70e3, 120e3))
     writes = position.map.writes.replace(positive_target=target)
@@ -113,7 +117,7 @@ def test_sliders_have_the_limits_of_the_map(view: TwinView, rig: Bench) -> None:
     assert panel.positive.value == 95.0
 
 
-def test_the_vent_button_is_the_first_element_of_the_page(view: TwinView) -> None:
+def test_the_vent_button_is_the_first_element_of_the_page(view):
     gui = view._page.server.gui
     root = list(gui._container_handle_from_uuid["root"]._children.values())
     button = view.vent.button
@@ -122,7 +126,7 @@ def test_the_vent_button_is_the_first_element_of_the_page(view: TwinView) -> Non
     assert not button.disabled
 
 
-def test_texts_of_devices_are_shown_as_they_are(view: TwinView, rig: Bench) -> None:
+def test_texts_of_devices_are_shown_as_they_are(view, rig):
     view.show(rig.rows[59], ["<img src=x onerror=alert(1)> [a](javascript:1)\n\n`b` {c} 1 & 2"])
     assert view._events.content == (
         r"\<img src=x onerror=alert(1)\> \[a\](javascript:1)  \`b\` \{c\} 1 \& 2"

@@ -17,11 +17,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
 
 from softgrasp.errors import SafeStopError
-from softgrasp.twin.commands import VENT, Command
 from softgrasp.twin.description import Twin
 from softgrasp.twin.loop import TwinLoop
 from softgrasp.twin.modbus import TcpLink
-from softgrasp.twin.pneumatic_controller import ControllerClient, ControllerReading
+from softgrasp.twin.pneumatic_controller import VENT, Command, ControllerClient, ControllerReading
 from softgrasp.twin.record import TwinRow
 from softgrasp.twin.watchdog import MIN_SAMPLES, TRANSITIONS, Confirmation, State, Watchdog
 from tests.twin.clock import ManualClock
@@ -75,7 +74,7 @@ class Stage:
         return self
 
     async def run(self, client: ControllerClient, seconds: float) -> None:
-        self.loop = TwinLoop(self.twin, client, NoPose(), clock=self.clock)  # type: ignore[arg-type]
+        self.loop = TwinLoop(self.twin, client, NoPose(), clock=self.clock)
         go = Watchdog._go
 
         def watched(dog: Watchdog, state: State) -> None:
@@ -219,7 +218,7 @@ LENGTH = {
 
 
 @pytest.mark.parametrize("name", SCENES)
-def test_states_under_faults_of_a_controller_on_a_socket(name: str) -> None:
+def test_states_under_faults_of_a_controller_on_a_socket(name):
     script, states, error = SCENES[name]
     stage = Stage(script).play_on_a_socket(LENGTH.get(name, 4.0))
     assert stage.states == states, stage.events
@@ -231,7 +230,7 @@ def test_states_under_faults_of_a_controller_on_a_socket(name: str) -> None:
 HOLD = light_twin().replace(arm=None, safe_stop="hold")
 
 
-def test_a_twin_that_holds_leaves_the_gripper_and_reports_the_fault() -> None:
+def test_a_twin_that_holds_leaves_the_gripper_and_reports_the_fault():
     script = [(0.1, order(CLOSE)), (1.0, other(positive_target=900))]
     stage = Stage(script, HOLD).play_on_a_socket(2.0)
     assert stage.states == [CONNECTING, IDLE, PRESSURISED, FAULT]
@@ -239,7 +238,7 @@ def test_a_twin_that_holds_leaves_the_gripper_and_reports_the_fault() -> None:
     assert stage.device.valve[0] == 1
 
 
-def test_a_twin_that_holds_goes_on_after_a_cut_and_compares() -> None:
+def test_a_twin_that_holds_goes_on_after_a_cut_and_compares():
     cut = [(0.1, order(CLOSE)), (0.5, fault("drops")), (1.5, fault("drops", on=False))]
     stage = Stage(cut, HOLD).play_on_a_socket(3.0)
     assert stage.states == [CONNECTING, IDLE, PRESSURISED, CONNECTING, PRESSURISED]
@@ -250,7 +249,7 @@ def test_a_twin_that_holds_goes_on_after_a_cut_and_compares() -> None:
     assert "found 120 kPa" in stage.error
 
 
-def test_a_twin_that_holds_and_is_idle_reports_the_fault() -> None:
+def test_a_twin_that_holds_and_is_idle_reports_the_fault():
     script = [(0.1, order(CLOSE)), (0.5, order(VENT)), (2.5, other(positive_on=1))]
     stage = Stage(script, HOLD).play_on_a_socket(4.0)
     assert stage.states[-2:] == [IDLE, FAULT]
@@ -265,7 +264,7 @@ AT_ONCE: dict[str, tuple[Act, State]] = {
 
 
 @pytest.mark.parametrize("name", AT_ONCE)
-def test_what_happens_at_once_after_a_stop(name: str) -> None:
+def test_what_happens_at_once_after_a_stop(name):
     act, after = AT_ONCE[name]
 
     def watch(row: TwinRow) -> None:
@@ -278,14 +277,14 @@ def test_what_happens_at_once_after_a_stop(name: str) -> None:
     assert stage.states[stage.states.index(STOPPED) + 1] is after
 
 
-def test_every_transition_of_the_table_happens_in_a_test() -> None:
+def test_every_transition_of_the_table_happens_in_a_test():
     seen = {pair for _, states, _ in SCENES.values() for pair in pairwise(states)}
     seen |= {(PRESSURISED, FAULT), (IDLE, FAULT), (CONNECTING, PRESSURISED)}  # of twins that hold
     seen |= {(STOPPED, after) for _, after in AT_ONCE.values()}
     assert seen == {(state, after) for state in State for after in TRANSITIONS[state]}
 
 
-def test_the_image_of_the_page_has_the_transitions_of_the_table() -> None:
+def test_the_image_of_the_page_has_the_transitions_of_the_table():
     image = (ROOT / "docs" / "images" / "twin_states.svg").read_text("utf-8")
     ids = " ".join(re.findall(r'path id="(.*?)"', image))
     frame = [IDLE, PRESSURISED, STOPPING, STOPPED]
@@ -301,7 +300,7 @@ def test_the_image_of_the_page_has_the_transitions_of_the_table() -> None:
 
 
 @pytest.mark.parametrize("name", ["out of range", "fails reads", "noise"])
-def test_vent_is_written_in_the_next_cycle_whatever_the_readings_are(name: str) -> None:
+def test_vent_is_written_in_the_next_cycle_whatever_the_readings_are(name):
     stage = Stage([(0.1, order(CLOSE)), (0.4, fault(name)), (0.5, order(VENT))])
     stage.play_on_a_socket(2.0)
     offs = [time for time, address, word in stage.device.writes if (address, word) == (0, 0)]
@@ -314,7 +313,7 @@ def test_vent_is_written_in_the_next_cycle_whatever_the_readings_are(name: str) 
     assert stage.device.vented
 
 
-def test_without_readings_the_gripper_is_vented_after_a_while() -> None:
+def test_without_readings_the_gripper_is_vented_after_a_while():
     stage = Stage([(0.1, order(CLOSE)), (0.5, fault("fails reads"))]).play_on_a_socket(2.0)
     offs = [time for time, address, word in stage.device.writes if (address, word) == (0, 0)]
     assert min(time for time in offs if time > 0.2) == pytest.approx(
@@ -322,21 +321,21 @@ def test_without_readings_the_gripper_is_vented_after_a_while() -> None:
     )
 
 
-def test_a_trigger_goes_on_after_its_target_is_read_back() -> None:
+def test_a_trigger_goes_on_after_its_target_is_read_back():
     stage = Stage([(0.1, order(CLOSE))]).play_on_a_socket(0.5)
     (target,) = [time for time, address, word in stage.device.writes if (address, word) == (2, 600)]
     on = min(time for time, address, word in stage.device.writes if (address, word) == (0, 1))
     assert 0.0 < on - target < 0.05
 
 
-def test_an_observer_writes_nothing_before_the_end() -> None:
+def test_an_observer_writes_nothing_before_the_end():
     script = [(0.1, other(positive_on=1, positive_target=400))]
     stage = Stage(script).play_on_a_socket(2.0)
     assert all(time > 1.97 for time, _, _ in stage.device.writes)
     assert stage.events.count("Another master: the positive trigger is on.") == 1
 
 
-def test_a_slow_valve_may_take_its_time() -> None:
+def test_a_slow_valve_may_take_its_time():
     stage = Stage([(0.1, order(CLOSE)), (0.1, fault("clogged")), (1.0, order(SOFTER))])
     stage.play_on_a_socket(5.0)
     assert "Fault" not in stage.events  # it still falls; what it does not reach is a fault later
@@ -361,7 +360,7 @@ def confirmed_at(pressures: list[float], on: list[bool] | None = None) -> float 
     return None
 
 
-def test_a_stop_is_confirmed_by_a_pressure_that_stays_ambient() -> None:
+def test_a_stop_is_confirmed_by_a_pressure_that_stays_ambient():
     assert confirmed_at([60e3, 20e3, 1e3] + [0.0] * 20) == pytest.approx(1.2)
     assert confirmed_at([-2e3] * 30) == pytest.approx(1.0)
     assert confirmed_at([2.1e3] * 30) is None
@@ -371,7 +370,7 @@ def test_a_stop_is_confirmed_by_a_pressure_that_stays_ambient() -> None:
     assert confirmed_at([0.0] * 30, on=[k < 5 for k in range(30)]) == pytest.approx(1.5)
 
 
-def test_few_readings_confirm_nothing() -> None:
+def test_few_readings_confirm_nothing():
     confirmation = Confirmation(2e3, 1.0, 9.0)
     times = [0.0, 5.0, 10.0, 15.0]
     assert [confirmation.update(time, reading(0.0)) for time in times] == [
@@ -381,7 +380,7 @@ def test_few_readings_confirm_nothing() -> None:
     assert not confirmation.update(20.0, reading(0.0))
 
 
-def test_a_missing_reading_does_not_count_and_a_gap_begins_again() -> None:
+def test_a_missing_reading_does_not_count_and_a_gap_begins_again():
     def confirmed(present: list[bool]) -> int | None:
         confirmation = Confirmation(2e3, 1.0, 0.25)
         for k, there in enumerate(present):
@@ -451,10 +450,10 @@ def play_random_faults(runs: int) -> None:
     )
 
 
-def test_pressure_at_the_end_of_random_faults_is_an_error() -> None:
+def test_pressure_at_the_end_of_random_faults_is_an_error():
     play_random_faults(150)
 
 
 @pytest.mark.slow
-def test_pressure_at_the_end_of_random_faults_is_an_error_in_ten_thousand_runs() -> None:
+def test_pressure_at_the_end_of_random_faults_is_an_error_in_ten_thousand_runs():
     play_random_faults(10_000)

@@ -1,15 +1,12 @@
 """A twin without wires and waiting: its controller in memory, its clock moved by the loop."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
 from softgrasp.errors import ConnectionLostError
 from softgrasp.twin.description import Twin
 from softgrasp.twin.files import load_twin
-from softgrasp.twin.flange_server import open_flange
-from softgrasp.twin.flange_streams import LatestPose
+from softgrasp.twin.flange_streams import LatestPose, open_flange
 from softgrasp.twin.loop import TwinLoop
 from softgrasp.twin.pneumatic_controller import ControllerClient, SimulatedController
 from softgrasp.twin.record import TwinRow
@@ -38,13 +35,7 @@ def is_stop(pdu: bytes) -> bool:
 
 
 class Bench:
-    """A loop and what stands around it.
-
-    Args:
-        twin: The twin; the shipped one without dynamics where none is given.
-        broken: Tells when the wire is cut.
-        settling: Fingers in an engine.
-    """
+    """A loop and what stands around it."""
 
     def __init__(
         self,
@@ -57,10 +48,7 @@ class Bench:
         self.clock = ManualClock()
         self.commands: list[Any] = []
         self.controller = SimulatedController(
-            self.twin.controller.map,
-            clock=self.clock.now,
-            heard=self.commands.append,
-            **controller,
+            self.twin.controller.map, clock=self.clock.now, heard=self.commands.append, **controller
         )
         link = BreakingLink(self.controller, self.clock, broken)
         self.client = ControllerClient(self.twin.controller.map, link, clock=self.clock.now)

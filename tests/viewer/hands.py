@@ -1,7 +1,5 @@
 """Hands for the viewer tests."""
 
-from __future__ import annotations
-
 import softgrasp as sg
 from softgrasp.model.compile import compiled
 from softgrasp.model.hand import build_hand_spec

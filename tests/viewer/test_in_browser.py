@@ -1,7 +1,5 @@
 """Viewer pages in a real browser, without console errors; saved scenes need no server."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import threading
@@ -46,7 +44,7 @@ def is_drawn(image: np.ndarray) -> bool:
     return bool((image.min(axis=-1) < 200).mean() > DRAWN)
 
 
-def test_a_hand_takes_an_object_on_the_page(tab: Tab, tmp_path: Path) -> None:
+def test_a_hand_takes_an_object_on_the_page(tab, tmp_path):
     choices, make_scene = hand_choices("four_finger", "strawberry", SceneOptions())
     with Page("softgrasp", port=0) as page:
         rig = Workbench(page, choices, make_scene, summary)
@@ -67,7 +65,7 @@ def test_a_hand_takes_an_object_on_the_page(tab: Tab, tmp_path: Path) -> None:
     assert tab.complaints == []
 
 
-def test_a_saved_result_moves_without_a_server(tab: Tab, tmp_path: Path) -> None:
+def test_a_saved_result_moves_without_a_server(tab, tmp_path):
     with Page("softgrasp", port=0) as page:
         view = ResultView(page, sg.simulate(pinch()), "Closed.")
         file = view.save(tmp_path / "saved.html", frames=50)
@@ -78,7 +76,7 @@ def test_a_saved_result_moves_without_a_server(tab: Tab, tmp_path: Path) -> None
     assert tab.complaints == []
 
 
-def test_a_run_is_played(tab: Tab) -> None:
+def test_a_run_is_played(tab):
     with Page("softgrasp", port=0) as page:
         view = ResultView(page, sg.simulate(pinch()), "Closed.")
         ended = threading.Event()

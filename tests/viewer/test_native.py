@@ -1,7 +1,5 @@
 """Camera of the MuJoCo viewer."""
 
-from __future__ import annotations
-
 import mujoco
 import numpy as np
 import pytest
@@ -10,7 +8,7 @@ from softgrasp.rendering.camera import Camera
 from softgrasp.viewer.native import aim
 
 
-def test_the_viewer_is_where_the_camera_stands() -> None:
+def test_the_viewer_is_where_the_camera_stands():
     camera, free = Camera((0.1, -0.2, 0.3), 0.7, 33.0, -12.0, 40.0), mujoco.MjvCamera()
     aim(free, camera)
     model = mujoco.MjModel.from_xml_string("<mujoco><worldbody/></mujoco>")

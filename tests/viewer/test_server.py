@@ -1,7 +1,5 @@
 """Access checks of the browser page: admitted and refused requests."""
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import logging
@@ -19,7 +17,7 @@ from websockets.sync.client import connect
 
 from softgrasp.errors import BackendUnavailable
 from softgrasp.viewer import server
-from softgrasp.viewer.page import Page, free_port
+from softgrasp.viewer.page import Page
 from softgrasp.viewer.server import refusal_of
 
 PATIENCE = 120.0
@@ -56,27 +54,25 @@ def request(host: str, *fields: str, target: str = "/", method: str = "GET") -> 
 
 
 @pytest.mark.parametrize(
-    "origin", ["http://evil.org", "null", "http://127.0.0.1:2", "http://127.0.0.1:1.evil.org"]
-)
-def test_other_sites_are_refused(origin: str) -> None:
-    assert status(Origin=origin) == 403
-    assert status(Origin="http://127.0.0.1:1") == 200
-
-
-@pytest.mark.parametrize(
-    ("site", "kind", "expected"),
+    ("fields", "expected"),
     [
-        ("cross-site", "iframe", 403), ("same-site", "iframe", 403),
-        ("cross-site", "document", 200),
-        ("same-origin", "iframe", 200), ("none", "document", 200), ("cross-site", "object", 403),
+        ({"Origin": "http://127.0.0.1:1"}, 200), ({"Origin": "http://evil.org"}, 403),
+        ({"Origin": "null"}, 403), ({"Origin": "http://127.0.0.1:2"}, 403),
+        ({"Origin": "http://127.0.0.1:1.evil.org"}, 403),
+        ({"Sec_Fetch_Site": "cross-site", "Sec_Fetch_Dest": "iframe"}, 403),
+        ({"Sec_Fetch_Site": "same-site", "Sec_Fetch_Dest": "iframe"}, 403),
+        ({"Sec_Fetch_Site": "cross-site", "Sec_Fetch_Dest": "object"}, 403),
+        ({"Sec_Fetch_Site": "cross-site", "Sec_Fetch_Dest": "document"}, 200),
+        ({"Sec_Fetch_Site": "same-origin", "Sec_Fetch_Dest": "iframe"}, 200),
+        ({"Sec_Fetch_Site": "none", "Sec_Fetch_Dest": "document"}, 200),
     ],
 )  # fmt: skip
-def test_a_frame_of_another_site_shows_nothing(site: str, kind: str, expected: int) -> None:
-    assert status(Sec_Fetch_Site=site, Sec_Fetch_Dest=kind) == expected
+def test_other_sites_and_frames_of_them_are_refused(fields, expected):
+    assert status(**fields) == expected
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:8080", "localhost:1", "localhost", "[::1]:9"])
-def test_this_machine_is_admitted(host: str) -> None:
+def test_this_machine_is_admitted(host):
     assert status(host) == 200
     assert status(host, Origin=f"http://{host}") == 200
 
@@ -85,15 +81,14 @@ def test_this_machine_is_admitted(host: str) -> None:
     "host",
     ["evil.org:8080", "127.0.0.1.evil.org", "192.168.0.2", "", "[", "a@127.0.0.1", "127.0.0.1:x"],
 )
-def test_a_site_that_points_to_this_machine_sees_nothing(host: str) -> None:
+def test_a_site_that_points_to_this_machine_sees_nothing(host):
     assert status(host, Origin=f"http://{host}") in (400, 403)
 
 
 @pytest.mark.parametrize("name", ["Host", "Origin"])
-def test_a_field_that_is_there_twice_is_refused(name: str) -> None:
+def test_a_field_that_is_there_twice_is_refused(name):
     headers = Headers([("Host", "127.0.0.1"), (name, "127.0.0.1"), (name, "evil.org")])
     refusal = refusal_of(Request("/", headers))
-    assert refusal is not None
     assert refusal[0] == 400
 
 
@@ -101,7 +96,7 @@ def test_a_field_that_is_there_twice_is_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize("origin", ["http://evil.org", "null", "http://127.0.0.1:1"])
-def test_another_site_cannot_connect(page: Page, origin: str) -> None:
+def test_another_site_cannot_connect(page, origin):
     with pytest.raises(InvalidStatus, match="403"):
         connect(f"ws://127.0.0.1:{page.port}", origin=origin, subprotocols=[VERSION])
     upgrade = [f"{name}: {value}" for name, value in server.UPGRADE.items()]
@@ -110,13 +105,11 @@ def test_another_site_cannot_connect(page: Page, origin: str) -> None:
 
 
 @pytest.mark.parametrize("method", ["POST", "HEAD", "PUT"])
-def test_only_reading_is_allowed(page: Page, method: str) -> None:
+def test_only_reading_is_allowed(page, method):
     assert not answered(page.port, request("127.0.0.1", method=method)).startswith(b"HTTP/1.1 2")
 
 
-def test_a_request_that_is_none_leaves_no_trace_in_the_log(
-    page: Page, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_request_that_is_none_leaves_no_trace_in_the_log(page, caplog):
     with caplog.at_level(logging.INFO):
         for raw in (
             b"\r\n\r\n",
@@ -128,9 +121,7 @@ def test_a_request_that_is_none_leaves_no_trace_in_the_log(
 
 
 @pytest.mark.parametrize("lacking", ["the hook", "the server"])
-def test_a_page_that_cannot_be_protected_is_not_opened(
-    lacking: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_page_that_cannot_be_protected_is_not_opened(lacking, monkeypatch):
     class Other(Server):
         """A server of another version."""
 
@@ -142,7 +133,7 @@ def test_a_page_that_cannot_be_protected_is_not_opened(
         Page("open", port=0)
 
 
-def test_a_connection_from_before_the_checks_is_closed() -> None:
+def test_a_connection_from_before_the_checks_is_closed():
     opened = viser.ViserServer(host="127.0.0.1", port=0, verbose=False)
     early = socket.create_connection(("127.0.0.1", opened.get_port()))
     loop = opened.get_event_loop()
@@ -155,9 +146,3 @@ def test_a_connection_from_before_the_checks_is_closed() -> None:
         early.sendall(request("127.0.0.1"))
         assert early.recv(10) == b""
     opened.stop()
-
-
-def test_a_port_in_use_is_replaced_by_the_next() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-        assert free_port(port) > port

@@ -1,7 +1,5 @@
 """Photographs of the finger of Hadi et al. (2025) under weights, each rendered once a process."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 
@@ -65,18 +63,7 @@ def with_faults(
     noise: float = 0.0,
     seed: int = 0,
 ) -> Image:
-    """Change the light of an image, blur it and add noise.
-
-    Args:
-        image: RGB image, (height, width, 3).
-        light: Change of brightness from the middle to the border, see ``lit_and_noisy``.
-        light_direction_deg: Direction of the brighter side: 0 right, 90 up.
-        tint: Colour of the light, red, green and blue up to 1.
-        hue_deg: Rotation of every hue on the colour circle.
-        blur: Standard deviation [pixels].
-        noise: Standard deviation in every channel of every pixel [fraction of full scale].
-        seed: Seed of the noise.
-    """
+    """Change the light of an image, blur it and add noise."""
     import cv2
 
     seen = image.astype(np.float32) / 255.0

@@ -1,7 +1,5 @@
 """Intrinsics of a known camera from rendered photographs of a board."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from functools import cache
@@ -13,9 +11,8 @@ from PIL import Image
 
 from softgrasp.description.sensor import PinholeCamera
 from softgrasp.errors import DescriptionError
-from softgrasp.io.camera import load_camera
+from softgrasp.io.scene import load_camera
 from softgrasp.mechanics.camera import undistort
-from tests.conftest import Golden, Run
 
 pytest.importorskip("cv2", reason="OpenCV is the extra 'calibrate'")
 
@@ -73,7 +70,7 @@ def boards(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
-def test_a_known_camera_is_recovered_within_its_errors(run: Run, boards: Path, tmp_path: Path):
+def test_a_known_camera_is_recovered_within_its_errors(run, boards, tmp_path):
     ran = run("calibrate", "--camera", str(boards), "--board", "5x7x25", "--json", "--out",
               str(tmp_path))  # fmt: skip
     assert ran.code == 0
@@ -100,7 +97,7 @@ def test_distortion_is_removed():
         undistort_image(image[:400], CAMERA)
 
 
-def test_views_from_the_front_do_not_determine_the_focal_length(tmp_path: Path):
+def test_views_from_the_front_do_not_determine_the_focal_length(tmp_path):
     files = [tmp_path / f"{view}.png" for view in range(4)]
     for view, file in enumerate(files):
         Image.fromarray(board_image(view, tilted=False)).save(file)
@@ -115,9 +112,7 @@ def test_views_from_the_front_do_not_determine_the_focal_length(tmp_path: Path):
         (("--board", "6x7x25"), "expected 4 photographs or more that show a"),
     ],
 )
-def test_boards_that_are_not_there(
-    run: Run, boards: Path, tmp_path: Path, words: tuple[str, ...], sentence: str, golden: Golden
-):
+def test_boards_that_are_not_there(run, boards, tmp_path, words, sentence, golden):
     (tmp_path / "one").mkdir()
     shutil.copy(boards / "board_00.png", tmp_path / "one")
     ran = run(

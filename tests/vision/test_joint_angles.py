@@ -1,7 +1,5 @@
 """Joint angles measured in synthetic photographs whose angles are known."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -9,11 +7,7 @@ from softgrasp.continuum.statics import joint_positions
 
 cv2 = pytest.importorskip("cv2", reason="OpenCV is the extra 'calibrate'")
 
-from softgrasp.vision.joint_angles import (  # noqa: E402
-    ReadingOptions,
-    design_angles,
-    measure_photo,
-)
+from softgrasp.vision.joint_angles import ReadingOptions, design_angles, measure_photo  # noqa: E402
 from tests.vision.photo_cases import (  # noqa: E402
     FINGER,
     LOADS,
@@ -29,23 +23,13 @@ from tests.vision.photo_cases import (  # noqa: E402
 LIMIT_DEG = {1280: 0.5, 640: 1.0}
 """Root mean square of the errors of all seven angles of five poses, from these widths on."""
 FAULTS = {
-    "light from the right": {"light": 0.3},
     "light from below left": {"light": 0.3, "light_direction_deg": 220.0},
-    "warm light": {"tint": (1.0, 0.93, 0.8)},
     "hue + 20": {"hue_deg": 20.0},
-    "hue - 20": {"hue_deg": -20.0},
-    "blur": {"blur": 1.5},
-    "noise": {"noise": 0.03, "seed": 5},
-}
-ALL = {
-    "light": 0.3,
-    "light_direction_deg": 30.0,
-    "tint": (1.0, 0.95, 0.85),
-    "hue_deg": -20.0,
-    "blur": 1.5,
-    "noise": 0.03,
-    "seed": 7,
-}
+    "everything at once": {
+        "light": 0.3, "light_direction_deg": 30.0, "tint": (1.0, 0.95, 0.85), "hue_deg": -20.0,
+        "blur": 1.5, "noise": 0.03, "seed": 7,
+    },
+}  # fmt: skip
 
 
 def narrowed(image: np.ndarray, width: int) -> np.ndarray:
@@ -64,7 +48,7 @@ def errors(load: float, width: int, **faults: object) -> np.ndarray:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("width", LIMIT_DEG)
-def test_angles_of_clean_photographs(width: int):
+def test_angles_of_clean_photographs(width):
     result = np.array([errors(load, width) for load in LOADS])
     assert rms_deg(result) < LIMIT_DEG[width]
     # what was measured when this was written, and a little more: 0.17 and 0.20
@@ -73,25 +57,10 @@ def test_angles_of_clean_photographs(width: int):
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_angles_under_other_light_and_through_a_worse_camera(name: str):
-    for width, loads in ((1280, (0.1,)), (640, (0.0, 0.1))):
+def test_angles_under_other_light_and_through_a_worse_camera(name):
+    for width, loads in ((1280, (0.1,)), (640, (0.0, 0.04, 0.1))):
         result = np.array([errors(load, width, **FAULTS[name]) for load in loads])
         assert rms_deg(result) < LIMIT_DEG[width], width
-
-
-def test_angles_with_everything_at_once():
-    for width, loads in ((1280, (0.1,)), (640, (0.0, 0.04, 0.1))):
-        result = np.array([errors(load, width, **ALL) for load in loads])
-        assert rms_deg(result) < LIMIT_DEG[width], width
-
-
-def test_wider_images_are_better():
-    by_width = [
-        rms_deg(np.array([errors(load, width, noise=0.02) for load in (0.04, 0.1)]))
-        for width in (320, 640, 1280)
-    ]
-    assert by_width == sorted(by_width, reverse=True)
-    assert by_width[0] < 1.5
 
 
 def test_joint_points_lie_in_the_valleys():
@@ -139,7 +108,7 @@ def test_valleys_above_are_those_of_the_image_upside_down():
 
 
 @pytest.mark.parametrize("tilt_deg", [-6.0, 4.0])
-def test_a_tilted_camera(tilt_deg: float):
+def test_a_tilted_camera(tilt_deg):
     seen = photo(0.04)
     height, width = seen.image.shape[:2]
     rotation = cv2.getRotationMatrix2D((0.35 * width, 0.4 * height), -tilt_deg, 0.92)
@@ -174,11 +143,7 @@ def test_a_checkerboard_takes_perspective_and_tilt_out():
     moved = frame + np.float32([[0, 0], [-60, 90], [-25, 10], [30, -40]])
     oblique = cv2.getPerspectiveTransform(frame, moved)
     image = cv2.warpPerspective(
-        seen.image,
-        oblique,
-        (width, height),
-        flags=cv2.INTER_CUBIC,
-        borderMode=cv2.BORDER_REPLICATE,
+        seen.image, oblique, (width, height), flags=cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE
     )
     crooked = measure_photo(image, FINGER)
     straight = measure_photo(image, FINGER, ReadingOptions(scale=board()))

@@ -1,10 +1,7 @@
 """Parts of the photo measurement: angles, tip, colour, background, synthetic images, figure."""
 
-from __future__ import annotations
-
 import re
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -36,7 +33,7 @@ ANGLES = st.lists(st.floats(-0.3, 0.3), min_size=7, max_size=7)
 
 
 @given(ANGLES, st.floats(1e-5, 1e-3), st.floats(-0.5, 0.5))
-def test_angles_of_exact_points_are_exact(angles: list[float], metres: float, tilt: float):
+def test_angles_of_exact_points_are_exact(angles, metres, tilt):
     """Kinematics, and the two conventions: they differ by exactly the design slopes."""
     x, _, z = joint_positions(FINGER, angles).T
     rotated = [np.cos(tilt) * x + np.sin(tilt) * z, np.sin(tilt) * x - np.cos(tilt) * z]
@@ -57,7 +54,7 @@ def rotated(heading: float) -> np.ndarray:
 
 
 @given(st.floats(-1.2, 1.2), st.floats(-0.5, 0.5), st.floats(-0.3, 0.3))
-def test_the_tip_is_the_middle_of_the_end(heading: float, error: float, taper: float):
+def test_the_tip_is_the_middle_of_the_end(heading, error, taper):
     """However the sides run, and whatever direction the last link was assumed to have."""
     slant = 90.0 * np.tan(taper)
     corners = np.array([[-40.0, -60.0], [0.0, -20.0 - slant], [90.0, -20.0], [90.0, 20.0]])
@@ -78,7 +75,7 @@ def test_a_round_end_has_no_tip(golden):
 @pytest.mark.parametrize(
     ("hue_deg", "inside"), [((340.0, 20.0), [350.0, 10.0]), ((10.0, 60.0), [15.0, 40.0])]
 )
-def test_ranges_of_hue_run_through_red(hue_deg: tuple[float, float], inside: list[float]):
+def test_ranges_of_hue_run_through_red(hue_deg, inside):
     hues = np.array([[5.0, 15.0, 40.0, 350.0, 10.0, 200.0]], dtype=np.float32)
     hsv = np.stack([hues, np.full_like(hues, 0.8), np.full_like(hues, 0.6)], axis=-1)
     mask = FingerColour(hue_deg=hue_deg).mask(hsv)
@@ -87,7 +84,7 @@ def test_ranges_of_hue_run_through_red(hue_deg: tuple[float, float], inside: lis
 
 
 @pytest.mark.parametrize("hue_deg", [-20.0, 0.0, 20.0, 100.0, 180.0])
-def test_the_dominant_hue_is_the_fingers(hue_deg: float):
+def test_the_dominant_hue_is_the_fingers(hue_deg):
     image = with_faults(photo(0.1).image, hue_deg=hue_deg)
     first, last = dominant_colour(hsv_of(image.astype(np.float32) / 255.0)).hue_deg
     middle = (first + 0.5 * ((last - first) % 360.0)) % 360.0
@@ -104,7 +101,7 @@ def test_paper_becomes_white_in_any_light():
 
 
 @pytest.mark.parametrize("limits", [(-0.05, np.inf), (-0.05, 0.05)])
-def test_a_surface_is_fitted_without_the_pixels_beyond_its_limits(limits: tuple[float, float]):
+def test_a_surface_is_fitted_without_the_pixels_beyond_its_limits(limits):
     y, x = np.meshgrid(np.linspace(-1, 1, 60), np.linspace(-1, 1, 80), indexing="ij")
     true = np.stack([0.6 + 0.1 * x - 0.05 * y * x, 0.5 - 0.1 * y**2, 0.7 + 0.0 * x], axis=-1)
     image = true.astype(np.float32)
@@ -165,15 +162,13 @@ def test_a_figure_of_all_steps():
     np.testing.assert_array_equal(sheet, steps_image(measured))
 
 
-def test_a_photograph_in_heic_names_what_reads_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_photograph_in_heic_names_what_reads_it(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pillow_heif", None)
     with pytest.raises(BackendUnavailable, match=re.escape("pip install 'softgrasp[heic]'")):
         read_photo(tmp_path / "20g.HEIC")
 
 
-def test_a_photograph_in_heic_is_read(tmp_path: Path) -> None:
+def test_a_photograph_in_heic_is_read(tmp_path):
     heif = pytest.importorskip("pillow_heif", reason="an extra")
     heif.register_heif_opener()
     image = np.full((200, 400, 3), 200, np.uint8)

@@ -3,8 +3,6 @@
 The bounds are about 1.5 times what was measured.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 
@@ -21,7 +19,6 @@ from softgrasp.calibration.files import problem_from
 from softgrasp.vision.joint_angles import ReadingOptions, measure_photo
 from softgrasp.vision.photo_series import PhotoOptions, PhotoSeries, measure_series
 from softgrasp.vision.segmentation import colour_of
-from tests.conftest import Golden
 from tests.support.photo_rig import PhotoRig
 from tests.vision.photo_cases import FINGER, pose, rms_deg
 
@@ -57,7 +54,7 @@ def errors_deg(seen: PhotoSeries, zero: bool = False) -> float:
 
 
 @pytest.mark.parametrize("lean", [0.0, 0.08])
-def test_the_unloaded_photograph_as_zero_cancels_the_shape_of_the_valleys(lean: float):
+def test_the_unloaded_photograph_as_zero_cancels_the_shape_of_the_valleys(lean):
     """Bias of rounded valleys at 960 pixels: 1.0°, leaning ones 1.6°; 0.4° with the zero."""
     rig = PhotoRig(FINGER, fillet=0.2, lean=lean)
     unloaded, bent = (measure_photo(image(rig, load), FINGER).angles for load in (0.0, 0.1))
@@ -69,14 +66,14 @@ def test_the_unloaded_photograph_as_zero_cancels_the_shape_of_the_valleys(lean: 
         assert rms_deg(biased) > 3.0 * rms_deg(zeroed)
 
 
-def test_good_photographs_cause_no_warning(tmp_path: Path):
+def test_good_photographs_cause_no_warning(tmp_path):
     seen = series(tmp_path, RIG, zero="unloaded")
     assert seen.warnings == ()
     assert errors_deg(seen, zero=True) < 1.0
     np.testing.assert_array_equal(seen.photos[0][1].angles, 0.0)
 
 
-def test_mirrored_photographs_are_detected(tmp_path: Path):
+def test_mirrored_photographs_are_detected(tmp_path):
     seen = series(tmp_path, RIG.with_(turned="mirrored"))
     assert seen.warnings[0].startswith(
         "the photographs show the finger clamped at the right (between weights "
@@ -88,7 +85,7 @@ def test_mirrored_photographs_are_detected(tmp_path: Path):
     assert any("the edge of the base is at -" in text for text in against)
 
 
-def test_images_upside_down_and_exchanged_names_are_refused(tmp_path: Path):
+def test_images_upside_down_and_exchanged_names_are_refused(tmp_path):
     with pytest.raises(DescriptionError, match=r"expected a tip that sinks under weights, found") \
             as message:  # fmt: skip
         series(tmp_path, RIG.with_(turned="upside down"))
@@ -96,7 +93,7 @@ def test_images_upside_down_and_exchanged_names_are_refused(tmp_path: Path):
 
 
 @pytest.mark.parametrize("change", [{"roll": 5.0}, {"base": 5.0}], ids=["camera", "clamp"])
-def test_a_tilt_is_detected_and_can_be_read(tmp_path: Path, change: dict[str, float]):
+def test_a_tilt_is_detected_and_can_be_read(tmp_path, change):
     tilted = series(tmp_path, RIG.with_(**change))
     assert any(
         "the edge of the base is at" in text and "angles are measured from 0.0°" in text
@@ -116,7 +113,7 @@ FINGERS = {
 
 
 @pytest.mark.parametrize("rig", FINGERS.values(), ids=FINGERS)
-def test_fingers_of_any_colour_are_read_by_the_difference_to_an_empty_image(rig: PhotoRig):
+def test_fingers_of_any_colour_are_read_by_the_difference_to_an_empty_image(rig):
     ground = rig.empty()
     unloaded, bent = (
         measure_photo(image(rig, load), FINGER, ReadingOptions(empty=ground)).angles
@@ -131,7 +128,7 @@ def test_a_finger_like_its_ground_is_refused():
         measure_photo(image(rig, 0.0), FINGER, ReadingOptions(empty=rig.empty()))
 
 
-def test_markers_show_the_joints(tmp_path: Path):
+def test_markers_show_the_joints(tmp_path):
     grey = RIG.with_(colour=GREY, markers=BLUE, weight=True, turned="mirrored")
     seen = series(tmp_path, grey, markers="auto")
     assert errors_deg(seen) < 0.3
@@ -165,7 +162,7 @@ def test_missing_markers_are_counted(golden):
     golden.refused(lambda: colour_of("pink"), "markers: expected auto, a hue in degrees or re")
 
 
-def test_focus_and_exposure_are_named(tmp_path: Path, golden: Golden):
+def test_focus_and_exposure_are_named(tmp_path, golden):
     def faults(**change: float) -> str:
         return " ".join(measure_photo(RIG.with_(**change).photo(pose(0.0)), FINGER).faults)
 
@@ -180,7 +177,7 @@ def test_focus_and_exposure_are_named(tmp_path: Path, golden: Golden):
     golden.refused(lambda: faults(gain=12.0), "overexposed: 100 % of the image is white")
 
 
-def test_a_camera_that_moves_is_named(tmp_path: Path):
+def test_a_camera_that_moves_is_named(tmp_path):
     written(tmp_path, RIG, _40g=RIG.with_(roll=12.0))
     files = [(load, tmp_path / f"{1e3 * load:g}g.png") for load in LOADS]
     Image.fromarray(image(RIG, 0.04)).save(tmp_path / "41g.png")
@@ -188,7 +185,7 @@ def test_a_camera_that_moves_is_named(tmp_path: Path):
     assert any("40g.png: the first joint is" in text for text in seen.warnings)
 
 
-def test_problem_files_hold_the_zero_and_the_empty_image(tmp_path: Path):
+def test_problem_files_hold_the_zero_and_the_empty_image(tmp_path):
     rig = RIG.with_(colour=GREY)
     written(tmp_path, rig)
     Image.fromarray(rig.empty()).save(tmp_path / "empty.png")
@@ -203,12 +200,9 @@ def test_problem_files_hold_the_zero_and_the_empty_image(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("option", "sentence"),
-    [({"tilt": "steep"}, "photos.tilt"), ({"flip": "left"}, "photos.flip")],
+    ("option", "sentence"), [({"tilt": "steep"}, "photos.tilt"), ({"flip": "left"}, "photos.flip")]
 )
-def test_options_of_another_kind_are_refused(
-    tmp_path: Path, option: dict, sentence: str, golden: Golden
-):
+def test_options_of_another_kind_are_refused(tmp_path, option, sentence, golden):
     with pytest.raises(DescriptionError) as message:
         problem_from({"finger": "paper000", "photos": {"folder": "."} | option}, tmp_path)
     golden(str(message.value), sentence)
@@ -228,7 +222,7 @@ def test_tables_hold_the_zero_too():
 
 
 @pytest.mark.slow
-def test_springs_from_leaning_valleys_need_the_unloaded_photograph(tmp_path: Path):
+def test_springs_from_leaning_valleys_need_the_unloaded_photograph(tmp_path):
     """Photographs of a cast finger with leaning valleys to stiffness, with and without the zero."""
     rig = PhotoRig(FINGER, fillet=0.2, lean=0.08)
     for load in (0.0, 0.02, 0.04, 0.1):

@@ -1,9 +1,5 @@
 """Angles from picks, and depth images."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import numpy as np
 import pytest
 from PIL import Image as Pillow
@@ -24,7 +20,6 @@ from softgrasp.vision.point_picking import (
     read_depth,
     solve_angles,
 )
-from tests.conftest import Golden
 
 CAMERA = PinholeCamera(
     fx=5450.0, fy=5450.0, cx=646.0, cy=476.0, k1=-0.35, k2=0.8, p1=6e-4, width=1280, height=960
@@ -61,7 +56,7 @@ def picks_of(angles: np.ndarray, edges: bool, tilt: float = 0.0, heading: float 
     return Picks(project(CAMERA, cuts).reshape(shape), project(CAMERA, seen(line)), cuts[:, 2])
 
 
-def test_a_chord_rotates_by_half_the_arc() -> None:
+def test_a_chord_rotates_by_half_the_arc():
     _, edges = arc_points(RADIANS)
     line = np.array([[-1.0, 0.0], [0.0, 0.0]])
     seen = directions(line, edges)
@@ -71,7 +66,7 @@ def test_a_chord_rotates_by_half_the_arc() -> None:
 
 
 @pytest.mark.parametrize("edges", [False, True])
-def test_the_rows_make_the_directions_of_arcs(edges: bool) -> None:
+def test_the_rows_make_the_directions_of_arcs(edges):
     rows = direction_rows(4, line=True, edges=edges)
     middles, both = arc_points(RADIANS, heading=0.3)
     line = np.array([[0.0, 0.0], [np.cos(0.3), np.sin(0.3)]])
@@ -82,23 +77,21 @@ def test_the_rows_make_the_directions_of_arcs(edges: bool) -> None:
 @pytest.mark.parametrize("tilt", [0.0, 0.15])
 @pytest.mark.parametrize("edges", [False, True])
 @pytest.mark.parametrize("angles", [RADIANS, -RADIANS, np.zeros(4), np.radians([60.0] * 4)])
-def test_exact_for_pieces_of_constant_curvature(
-    angles: np.ndarray, edges: bool, tilt: float
-) -> None:
+def test_exact_for_pieces_of_constant_curvature(angles, edges, tilt):
     picks = picks_of(angles, edges, tilt)
     # depths without error tell the tilt, where picks lie about more than one line
     result = pick_angles(CAMERA, picks, depth_noise=1e-9)
     np.testing.assert_allclose(result.angles, angles, atol=1e-8)
 
 
-def test_a_finger_parallel_to_the_image_needs_no_depths() -> None:
+def test_a_finger_parallel_to_the_image_needs_no_depths():
     picks = picks_of(RADIANS, edges=False)._replace(depths=None)
     np.testing.assert_allclose(pick_angles(CAMERA, picks).angles, RADIANS, atol=1e-9)
     tilted = picks_of(RADIANS, edges=False, tilt=0.3)._replace(depths=None)
     assert np.abs(pick_angles(CAMERA, tilted).angles - RADIANS).max() > np.radians(0.3)
 
 
-def test_edges_need_no_reference_line_and_no_order() -> None:
+def test_edges_need_no_reference_line_and_no_order():
     picks = picks_of(RADIANS, edges=True)
     bare = pick_angles(CAMERA, picks._replace(line=None), depth_noise=1e-9)
     np.testing.assert_allclose(bare.angles, RADIANS, atol=1e-8)
@@ -108,7 +101,7 @@ def test_edges_need_no_reference_line_and_no_order() -> None:
     np.testing.assert_allclose(other.angles, same.angles, atol=1e-12)
 
 
-def test_distortion_that_is_left_in_makes_the_angles_wrong() -> None:
+def test_distortion_that_is_left_in_makes_the_angles_wrong():
     plain = CAMERA.replace(k1=0.0, k2=0.0, p1=0.0)
     strong = CAMERA.replace(k1=-3.0, k2=0.0)
     middles, _ = arc_points(np.radians([20.0] * 4))
@@ -121,12 +114,11 @@ def test_distortion_that_is_left_in_makes_the_angles_wrong() -> None:
 
 
 @pytest.mark.parametrize("edges", [False, True])
-def test_the_uncertainty_is_that_of_many_noisy_picks(edges: bool) -> None:
+def test_the_uncertainty_is_that_of_many_noisy_picks(edges):
     picks = picks_of(RADIANS, edges)
     rng = np.random.default_rng(0)
     message = pick_angles(CAMERA, picks, pick_noise=0.5, depth_noise=1e-3)
     assert picks.line is not None
-    assert picks.depths is not None
     result = []
     for _ in range(80):
         noisy = Picks(
@@ -140,7 +132,7 @@ def test_the_uncertainty_is_that_of_many_noisy_picks(edges: bool) -> None:
     np.testing.assert_allclose(spread, message.sigmas, rtol=0.3)
 
 
-def test_chords_alone_amplify_noise_by_the_law() -> None:
+def test_chords_alone_amplify_noise_by_the_law():
     angles = np.zeros(4)
     rows = direction_rows(4, line=True, edges=False)
     across = np.array([[1, 0, 0, 0, 0], [-1, 1, 0, 0, 0], [0, -1, 1, 0, 0], [0, 0, -1, 1, 0],
@@ -150,14 +142,14 @@ def test_chords_alone_amplify_noise_by_the_law() -> None:
     assert sigmas[3] == pytest.approx(np.sqrt(4 + 36 + 64 + 64 + 16))
 
 
-def test_two_picks_per_cut_are_much_more_accurate_than_one() -> None:
+def test_two_picks_per_cut_are_much_more_accurate_than_one():
     chords = pick_angles(CAMERA, picks_of(RADIANS, edges=False)).sigmas
     edges = pick_angles(CAMERA, picks_of(RADIANS, edges=True)).sigmas
     assert np.degrees(edges).max() < 0.6
     assert chords[3] > 5.0 * edges[3]
 
 
-def test_the_plane_of_depths() -> None:
+def test_the_plane_of_depths():
     rng = np.random.default_rng(3)
     plane = rng.uniform(-0.1, 0.1, (40, 2))
     coefficients = np.array([2.9, 0.4, -0.7])
@@ -175,27 +167,23 @@ GOOD = picks_of(RADIANS, edges=False)
 @pytest.mark.parametrize(
     ("picks", "sentence"),
     [
-        (
-            Picks(GOOD.cuts),
-            "expected a reference line, or two picks per cut, found one pick per cut",
-        ),
+        (Picks(GOOD.cuts),
+         "expected a reference line, or two picks per cut, found one pick per cut"),
         (Picks(GOOD.cuts[:1], GOOD.line), "cuts: expected two cuts or more"),
         (Picks(GOOD.cuts[[0, 1, 1, 2]], GOOD.line), "cuts: .*different picks"),
         (Picks(GOOD.cuts, GOOD.line[:1]), r"line: expected two picks, found shape \(1, 2\)"),
         (Picks(GOOD.cuts, GOOD.line[[0, 0]]), "line: .*different picks"),
-        (
-            Picks(GOOD.cuts, GOOD.line, np.ones(4)),
-            "depths: expected 5 depths, one per pick, found 4",
-        ),
+        (Picks(GOOD.cuts, GOOD.line, np.ones(4)),
+         "depths: expected 5 depths, one per pick, found 4"),
         (Picks(GOOD.cuts, GOOD.line, np.zeros(5)), "depths: expected depths above 0 m"),
     ],
-)
-def test_invalid_picks_are_refused(picks: Picks, sentence: str) -> None:
+)  # fmt: skip
+def test_invalid_picks_are_refused(picks, sentence):
     with pytest.raises(DescriptionError, match=sentence):
         pick_angles(CAMERA, picks)
 
 
-def test_zero_noise_is_refused() -> None:
+def test_zero_noise_is_refused():
     with pytest.raises(DescriptionError, match="pick_noise: expected a number above 0, found 0"):
         pick_angles(CAMERA, GOOD, pick_noise=0.0)
 
@@ -210,7 +198,7 @@ LINE_PX = np.array([[20.0, 100.0], [50.0, 100.0]])
 CUTS = np.array([[60.0, 100.0], [110.0, 105.0], [155.0, 125.0]])
 
 
-def test_depths_in_metres_and_in_millimetres(tmp_path: Path) -> None:
+def test_depths_in_metres_and_in_millimetres(tmp_path):
     metres = np.full(SHAPE, 0.35)
     metres[0, 0], metres[0, 1] = np.nan, -1.0
     np.save(tmp_path / "m.npy", metres)
@@ -222,7 +210,7 @@ def test_depths_in_metres_and_in_millimetres(tmp_path: Path) -> None:
     assert read_depth(tmp_path / "m.npy", SHAPE)[0, :2].tolist() == [0.0, 0.0]
 
 
-def test_invalid_depth_files(tmp_path: Path, golden: Golden) -> None:
+def test_invalid_depth_files(tmp_path, golden):
     golden.refused(lambda: read_depth(tmp_path / "none.npy", SHAPE), "found no such file")
     with pytest.raises(DescriptionError, match=r"expected a depth image, \.npy or \.png"):
         read_depth(tmp_path / "depth.exr", SHAPE)
@@ -235,7 +223,7 @@ def test_invalid_depth_files(tmp_path: Path, golden: Golden) -> None:
     golden.refused(lambda: read_depth(tmp_path / "text.npy", SHAPE), "found another file")
 
 
-def test_the_depth_at_a_pick_is_a_median_without_holes() -> None:
+def test_the_depth_at_a_pick_is_a_median_without_holes():
     rng = np.random.default_rng(0)
     depth = 0.35 + rng.normal(0.0, 2e-3, SHAPE)
     depth[::3] = 0.0
@@ -248,7 +236,7 @@ def test_the_depth_at_a_pick_is_a_median_without_holes() -> None:
     assert (2 * WINDOW + 1) ** 2 == 121
 
 
-def test_picks_outside_the_image_are_refused() -> None:
+def test_picks_outside_the_image_are_refused():
     with pytest.raises(DescriptionError, match=r"within 320 × 240 pixels, found \(400, 10\)"):
         measure_picks(
             PICTURE, PICKING_CAMERA, Picks(np.array([[400.0, 10.0], [5.0, 5.0]]), LINE_PX)

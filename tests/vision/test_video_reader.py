@@ -1,8 +1,5 @@
 """Read videos and directories of frames; refuse other files."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +25,7 @@ def images(count: int = 5) -> list[Image]:
 
 
 @pytest.mark.parametrize(("name", "loss"), [("a.avi", 3.0), ("a.mp4", 6.0), ("frames", 0.0)])
-def test_a_video_or_directory_is_read(name: str, loss: float, tmp_path: Path) -> None:
+def test_a_video_or_directory_is_read(name, loss, tmp_path):
     path = write_video(tmp_path / name, images(), 960.0)
     video = open_video(path, None if path.is_file() else 960.0)
     assert video.frame_rate == 960.0
@@ -38,7 +35,7 @@ def test_a_video_or_directory_is_read(name: str, loss: float, tmp_path: Path) ->
         assert np.abs(one.astype(float) - other).mean() <= loss
 
 
-def test_a_specified_frame_rate_wins(tmp_path: Path) -> None:
+def test_a_specified_frame_rate_wins(tmp_path):
     path = write_video(tmp_path / "slow.avi", images(), 25.0)
     assert open_video(path).frame_rate == 25.0
     assert open_video(path, 960.0).frame_rate == 960.0
@@ -68,22 +65,16 @@ def directory(path: Path) -> Path:
         (nothing, 960.0, "no.avi: expected a video or a directory of images, found no file"),
         (letter, 960.0, "letter.avi: expected a video, found a file that OpenCV cannot read"),
         (empty_folder, 960.0, r"expected frames as images \(.png, .*\), found none"),
-        (
-            directory,
-            None,
-            "frames: expected a frame rate, found none in .* frame_rate=960",
-        ),
+        (directory, None, "frames: expected a frame rate, found none in .* frame_rate=960"),
         (directory, -1.0, "frame_rate: expected a number above 0, found -1.0"),
     ],
 )
-def test_another_file_than_a_video_is_refused(
-    make: Callable[[Path], Path], rate: float | None, sentence: str, tmp_path: Path
-) -> None:
+def test_another_file_than_a_video_is_refused(make, rate, sentence, tmp_path):
     with pytest.raises(sg.DescriptionError, match=sentence):
         open_video(make(tmp_path), rate)
 
 
-def test_frames_of_different_sizes_are_refused(tmp_path: Path) -> None:
+def test_frames_of_different_sizes_are_refused(tmp_path):
     path = directory(tmp_path)
     write_video(tmp_path / "other", [images()[0][:, :64]], 1.0)
     (tmp_path / "other" / "000000.png").rename(path / "000002.png")

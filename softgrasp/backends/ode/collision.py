@@ -32,7 +32,6 @@ MAX_POINTS = 100
 """Points that are looked for between two geometries, of which the deepest become contacts."""
 DEFAULT = Node("ContactProperties")
 """What Webots takes for pairs of materials without an entry: the defaults of the node."""
-MAX_CONTACTS = 10
 GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 NARROWINGS = 40
 """Steps of the golden-section search; each leaves 62 % of the interval."""
@@ -171,11 +170,7 @@ class Contacts:
 
 
 class CollisionPoints:
-    """Buffer for the contact points of one pair of geometries.
-
-    Args:
-        ode: Functions of ODE.
-    """
+    """Buffer for the contact points of one pair of geometries."""
 
     def __init__(self, ode: Ode) -> None:
         self._ode = ode
@@ -280,6 +275,7 @@ class Pairing:
         self, ode: Ode, owners: dict[int, Solid], joints: Iterable[Joint], materials: Materials
     ) -> None:
         self._ode, self._owners, self._materials = ode, owners, materials
+        self._has_libccd = any("libccd" in word for word in ode.library.configuration)
         self._jointed: set[tuple[Body | None, Body | None]] = set()
         for joint in joints:
             pair = (joint.parent.body, joint.child.body)
@@ -317,7 +313,7 @@ class Pairing:
         """
         classes = [self._ode.GeomGetClass(geometry) for geometry in (one, two)]
         kinds = {bindings.CYLINDER_CLASS, *classes} - {bindings.CAPSULE_CLASS}
-        if bindings.CYLINDER_CLASS not in classes or len(kinds) > 1 or _has_libccd(self._ode):
+        if bindings.CYLINDER_CLASS not in classes or len(kinds) > 1 or self._has_libccd:
             return None
         if bindings.CAPSULE_CLASS in classes:
             return (one, two) if classes[0] == bindings.CAPSULE_CLASS else (two, one)
@@ -353,10 +349,6 @@ def _level(solid: Solid) -> int:
     return 0 if solid.parent is None else 1 + _level(solid.parent)
 
 
-def _has_libccd(ode: Ode) -> bool:
-    return any("libccd" in word for word in ode.library.configuration)
-
-
 # Materials
 
 
@@ -382,7 +374,7 @@ class Materials:
         """
         pair = (text(first, "contactMaterial"), text(second, "contactMaterial"))
         node = self._known.get(pair, DEFAULT)
-        return _surface(node), int(number(node, "maxContactJoints")) or MAX_CONTACTS
+        return _surface(node), int(number(node, "maxContactJoints")) or 10
 
 
 def _surface(node: Node) -> Any:

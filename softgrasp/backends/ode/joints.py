@@ -218,22 +218,19 @@ class Motor:
             return 0.0
         target_velocity = self.velocity
         if not math.isinf(self.target):
-            target_velocity = self._towards(self.target - position, time_step)
+            error = self.target - position
+            proportional, integral, derivative = self.gains
+            self._integral += error * time_step
+            change = (error - self._error) / time_step
+            self._error = error
+            command = proportional * error + integral * self._integral + derivative * change
+            target_velocity = min(max(command, -abs(self.velocity)), abs(self.velocity))
         if self.acceleration == -1.0:
             self.current = target_velocity
         else:
             limit = self.acceleration * time_step
             self.current += min(max(target_velocity - self.current, -limit), limit)
         return self.current
-
-    def _towards(self, error: float, time_step: float) -> float:
-        proportional, integral, derivative = self.gains
-        self._integral += error * time_step
-        change = (error - self._error) / time_step
-        self._error = error
-        command = proportional * error + integral * self._integral + derivative * change
-        limit = abs(self.velocity)
-        return min(max(command, -limit), limit)
 
 
 # Hinges

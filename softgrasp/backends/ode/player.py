@@ -19,15 +19,13 @@ from pathlib import Path
 from typing import IO
 
 from softgrasp.backends.ode import bindings
-from softgrasp.backends.ode.controller_api import Session, controller_of, install
-from softgrasp.backends.ode.world import OdeWorld
+from softgrasp.backends.ode.controller_api import OdeWorld, Session, controller_of, install
 from softgrasp.backends.processes import process_group
 from softgrasp.backends.wbt.parser import World, read_world
 from softgrasp.backends.wbt.schema import list_held_nodes, texts
 from softgrasp.backends.wbt.validation import problems
 from softgrasp.errors import BackendUnavailable, DivergedError, SimulationError, SoftgraspError
 
-PLAYER = "softgrasp.backends.ode.player"
 MAX_DEPTH = 200
 """Number of nodes within one another that are simulated."""
 WITHOUT_MOTION = {"Appearance", "Fog", "Material", "TexturedBackground", "TexturedBackgroundLight"}
@@ -52,7 +50,7 @@ def run_world(world: Path, timeout: float) -> None:
         SimulationError: ODE aborted, the time is over, or the exit code is not 0; with the end of
             the output.
     """
-    command = [sys.executable, "-m", PLAYER, str(world)]
+    command = [sys.executable, "-m", "softgrasp.backends.ode.player", str(world)]
     with tempfile.TemporaryFile() as output:
         try:
             with process_group(command, output, output, _environment()) as process:
@@ -96,9 +94,6 @@ def _environment() -> dict[str, str]:
 
 def play(path: Path) -> int:
     """Run the controller of a world in this process until the controller ends.
-
-    Args:
-        path: The world.
 
     Returns:
         Argument of ``simulationQuit``; 0 where the controller ended without it.
@@ -153,8 +148,11 @@ def _check(tree: World) -> None:
         raise SimulationError("; ".join(wrong))
 
 
-def _end_with_parent() -> None:
-    """End this process when its parent has ended."""
+def main(arguments: Sequence[str]) -> int:
+    """Run the command; return its exit code."""
+    if len(arguments) != 1:
+        sys.stderr.write("usage: python -m softgrasp.backends.ode.player WORLD.wbt\n")
+        return 2
     parent = os.getppid()
 
     def watch() -> None:
@@ -163,14 +161,6 @@ def _end_with_parent() -> None:
         os._exit(FAILED)
 
     threading.Thread(target=watch, daemon=True).start()
-
-
-def main(arguments: Sequence[str]) -> int:
-    """Run the command; return its exit code."""
-    if len(arguments) != 1:
-        sys.stderr.write("usage: python -m softgrasp.backends.ode.player WORLD.wbt\n")
-        return 2
-    _end_with_parent()
     try:
         return play(Path(arguments[0]))
     except BackendUnavailable as error:

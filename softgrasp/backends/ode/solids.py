@@ -39,13 +39,7 @@ FRAMES = ("Group", "Pose", "Transform")
 
 
 class Geometries:
-    """All ODE collision geometries of a world.
-
-    Args:
-        ode: Functions of ODE.
-        space: ODE's space that holds them.
-        solids: Solids whose bodies have handles.
-    """
+    """All ODE collision geometries of a world."""
 
     def __init__(self, ode: Ode, space: int, solids: list[Solid]) -> None:
         self._ode, self._space = ode, space
@@ -53,20 +47,16 @@ class Geometries:
         self.owners: dict[int, Solid] = {}
         """Solid of each geometry, by its handle."""
         robots = {id(s.robot): s.robot for s in solids if s.robot and not s.robot.self_collision}
-        self._bits = {key: 1 << (1 + index % 30) for index, key in enumerate(robots)}
+        bits = {key: 1 << (1 + index % 30) for index, key in enumerate(robots)}
         for solid in solids:
             for shape in solid.shapes:
                 handle = self._create(solid, shape)
                 self.owners[handle] = solid
-                self._group(handle, solid)
-
-    def _group(self, handle: int, solid: Solid) -> None:
-        """Exclude collisions among parts of one Robot; ``Pairing`` decides all others."""
-        if len(self._bits) > 30:
-            return
-        bit = self._bits.get(id(solid.robot), 1)
-        self._ode.GeomSetCategoryBits(handle, bit)
-        self._ode.GeomSetCollideBits(handle, 0xFFFFFFFF ^ (bit & ~1))
+                # exclude collisions among parts of one Robot; ``Pairing`` decides all others
+                if len(bits) <= 30:
+                    bit = bits.get(id(solid.robot), 1)
+                    ode.GeomSetCategoryBits(handle, bit)
+                    ode.GeomSetCollideBits(handle, 0xFFFFFFFF ^ (bit & ~1))
 
     def _create(self, solid: Solid, shape: Shape) -> int:
         ode, space = self._ode, self._space
@@ -305,10 +295,6 @@ class JointMounting:
 
 class Tree:
     """All Solids, bodies and joints of a world, in the order of the world file.
-
-    Args:
-        nodes: Top-level nodes.
-        directory: Directory of relative paths of meshes.
 
     Raises:
         SimulationError: The world needs behaviour of Webots that has no counterpart; names the

@@ -91,11 +91,7 @@ def overflow_words(bits: int) -> str:
 
 
 def overflow_sentence(text: str) -> str:
-    """Return the message about a world with too many contacts.
-
-    Args:
-        text: Name of the buffer, from ``overflow_words``.
-    """
+    """Return the message about a world whose buffer of that name is too small."""
     return (
         f"the grasp needs more {text} than the backend warp has memory for; its forces are not to "
         f"be trusted: set {CAPACITY} to more than {CONTACTS} contacts a world, or use the backend "
@@ -123,9 +119,8 @@ def put_on_device(
     model.opt.disableflags &= ~int(mujoco.mjtDisableBit.mjDSBL_AUTORESET)
     try:
         on_device = mujoco_warp.put_model(model, batch_sizes=dict.fromkeys(names, size))
-        data = mujoco_warp.make_data(
-            model, size, nconmax=contacts, njmax=_constraint_rows(model, contacts)
-        )
+        rows = int(model.pair_dim.max(initial=3)) * contacts + 2 * model.nv + 6 * model.neq
+        data = mujoco_warp.make_data(model, size, nconmax=contacts, njmax=rows + SPARE_ROWS)
     except (NotImplementedError, ValueError) as error:
         raise BuildError(f"hand: MuJoCo Warp refuses the model: {error}") from error
     option = on_device.opt
@@ -133,12 +128,6 @@ def put_on_device(
     option.gravity = warp.array(np.tile(model.opt.gravity, (size, 1)), dtype=warp.vec3)
     option.impratio_invsqrt = warp.full(size, value=model.opt.impratio**-0.5, dtype=float)
     return on_device, data
-
-
-def _constraint_rows(model: mujoco.MjModel, contacts: int) -> int:
-    """Return the number of constraint rows of a world for which there is memory."""
-    dimension = int(model.pair_dim.max(initial=3))
-    return int(dimension * contacts + 2 * model.nv + 6 * model.neq) + SPARE_ROWS
 
 
 def assign(target: Any, values: Array) -> None:
@@ -162,7 +151,11 @@ class Graph:
 
     def launch(self) -> None:
         """Launch once more."""
-        if not _can_capture(self._device):
+        # not every GPU captures graphs with loops and allocations, as steps have them
+        captures = warp.get_device(self._device).is_cpu or (
+            warp.is_mempool_enabled(self._device) and warp.is_conditional_graph_supported()
+        )
+        if not captures:
             self._launches()
             return
         if self._graph is None:
@@ -170,10 +163,3 @@ class Graph:
                 self._launches()
             self._graph = capture.graph
         warp.capture_launch(self._graph)
-
-
-def _can_capture(device: str) -> bool:
-    """Return whether a device captures graphs with loops and allocations, as steps have them."""
-    if warp.get_device(device).is_cpu:
-        return True
-    return bool(warp.is_mempool_enabled(device) and warp.is_conditional_graph_supported())

@@ -48,15 +48,10 @@ STATE = mujoco.mjtState.mjSTATE_FULLPHYSICS
 
 
 class WarpPhysics:
-    """Episodes in MuJoCo Warp; see ``envs.task_physics.TaskPhysics``."""
+    """Episodes in MuJoCo Warp; see ``envs.task_simulation.TaskPhysics``."""
 
     def __init__(self, models: Sequence[mujoco.MjModel], count: int, substeps: int) -> None:
         """Put the worlds on the device.
-
-        Args:
-            models: Models with each kind of shape.
-            count: Number of episodes.
-            substeps: Steps of a decision.
 
         Raises:
             BackendUnavailable: There is no such device.

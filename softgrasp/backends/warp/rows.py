@@ -15,7 +15,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import repeat
+from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 import numpy as np
@@ -35,13 +35,7 @@ from softgrasp.backends.warp.scenes import (
 )
 from softgrasp.description import GraspScene, SweepPlan
 from softgrasp.errors import DescriptionError, SoftgraspError, SoftgraspWarning
-from softgrasp.evaluation import (
-    CREEP_FRACTION,
-    OPPOSING_TOLERANCE,
-    GraspStatus,
-    Outcome,
-    is_within,
-)
+from softgrasp.evaluation import CREEP_FRACTION, OPPOSING_TOLERANCE, GraspStatus, Outcome, is_within
 from softgrasp.mechanics import Array, relative_quaternions, rotation_angles
 from softgrasp.plugin_api import (
     CompiledScene,
@@ -92,11 +86,6 @@ class WarpRows:
     ) -> None:
         """Store the plan.
 
-        Args:
-            plan: The plan.
-            extra: What to write besides rows, which has to be nothing.
-            workers: Number of processes for rows that MuJoCo computes.
-
         Raises:
             BackendUnavailable: MuJoCo Warp is not installed.
             BuildError: The plan's scene has a feature that the backend lacks.
@@ -136,11 +125,13 @@ class WarpRows:
                 checked |= {row["row"]: row for row in finished[:CHECKED_ROWS]}
                 yield finished
         self.repeated += others
-        for row in self._in_mujoco([*checked, *others]):
-            if row["row"] in checked:
-                self._check(checked[row["row"]], row)
-            else:
-                yield [row]
+        again = [*checked, *others]
+        with local_executor(self._plan, self._workers, len(again)) as pool:
+            for row in chain.from_iterable(pool.run([(number,) for number in again])):
+                if row["row"] in checked:
+                    self._check(checked[row["row"]], row)
+                else:
+                    yield [row]
 
     def submit(self, function: Callable[..., R], *arguments: Any) -> Callable[[], R]:
         """Return a function that runs another one; see ``executors.Submit``."""
@@ -230,20 +221,11 @@ class WarpRows:
         except (SoftgraspError, Warning):  # the row that MuJoCo computes has the reason
             return None
         if has_mesh(built.model) and os.environ.get(MESHES, "0") == "0":
-            self._report_meshes()
+            if not self._reported:
+                warnings.warn(WITHOUT_MESHES, SoftgraspWarning, stacklevel=2)
+            self._reported = True
             return None
         return None if built.resolved.warnings or closing_obstacle(built) else built
-
-    def _report_meshes(self) -> None:
-        if not self._reported:
-            warnings.warn(WITHOUT_MESHES, SoftgraspWarning, stacklevel=2)
-        self._reported = True
-
-    def _in_mujoco(self, rows: Sequence[int]) -> Iterator[Row]:
-        """Yield rows that MuJoCo computes, in all processes."""
-        with local_executor(self._plan, self._workers, len(rows)) as pool:
-            for computed in pool.run([(row,) for row in rows]):
-                yield from computed
 
     def _check(self, ours: Row, theirs: Row) -> None:
         differences = {
@@ -257,10 +239,6 @@ class WarpRows:
 
 def rows_of(worlds: Worlds, outcome: BatchOutcome) -> list[Row | None]:
     """Return the columns of worlds that were simulated, without inputs and times.
-
-    Args:
-        worlds: The scenes.
-        outcome: What the device recorded of them.
 
     Returns:
         Rows in the order of the scenes; None where MuJoCo has to compute one.

@@ -9,7 +9,7 @@ belong together. ``Worlds`` are such scenes as one model and arrays, made of com
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NamedTuple
@@ -76,49 +76,30 @@ def require_supported(scene: GraspScene) -> None:
     Raises:
         BuildError: There is one; names it.
     """
-    for field, feature in _unsupported(scene):
-        raise BuildError(f"{field}: the backend warp has no {feature}; use the backend mujoco")
-
-
-def _unsupported(scene: GraspScene) -> Iterator[tuple[str, str]]:
-    """Yield (field, feature) of what the backend lacks."""
-    if scene.hand.soft_fingers:
-        yield "hand.soft_fingers", "soft fingers"
-    if scene.hand.adhesions:
-        yield "hand.fingers", "suction cups and adhesive pads"
-    if scene.object.elasticity is not None:
-        yield "object.elasticity", "deformable objects"
-    if scene.object_mount != "free":
-        yield "object_mount", f"{scene.object_mount} objects"
-    if scene.objects:
-        yield "objects", "further objects"
-    if scene.surroundings:
-        yield "surroundings", "tables and other surroundings"
-    if scene.arm is not None:
-        yield "arm", "arms"
-    if scene.sequence:
-        yield "sequence", "motion sequences"
-    if scene.lift is not None:
-        yield "lift", "lifts"
-    if scene.sensors:
-        yield "sensors", "sensors"
-    if scene.success is not None and not scene.success.is_plain:
-        yield "success", "motions, directions and pulls in a hold test, only a ramp of gravity"
-    if scene.actuation == "prescribed":
-        yield "actuation", "prescribed joints"
-    if scene.solver.cone != "elliptic":
-        yield "solver.cone", f"{scene.solver.cone} friction cones"
-    yield from _unsupported_closure(scene)
-
-
-def _unsupported_closure(scene: GraspScene) -> Iterator[tuple[str, str]]:
-    closure = scene.closure
-    if closure.stop_force is not None:
-        yield "closure.stop_force", "actuators that stop at a force"
-    if closure.torque_limit is not None:
-        yield "closure", "actuators that stop at a torque"
-    if closure.sense == "sensor":
-        yield "closure.sense", "contacts detected by sensors"
+    hand, closure, success = scene.hand, scene.closure, scene.success
+    plain = success is None or success.is_plain
+    motions = "motions, directions and pulls in a hold test, only a ramp of gravity"
+    lacking: list[tuple[object, str, str]] = [
+        (hand.soft_fingers, "hand.soft_fingers", "soft fingers"),
+        (hand.adhesions, "hand.fingers", "suction cups and adhesive pads"),
+        (scene.object.elasticity is not None, "object.elasticity", "deformable objects"),
+        (scene.object_mount != "free", "object_mount", f"{scene.object_mount} objects"),
+        (scene.objects, "objects", "further objects"),
+        (scene.surroundings, "surroundings", "tables and other surroundings"),
+        (scene.arm is not None, "arm", "arms"),
+        (scene.sequence, "sequence", "motion sequences"),
+        (scene.lift is not None, "lift", "lifts"),
+        (scene.sensors, "sensors", "sensors"),
+        (not plain, "success", motions),
+        (scene.actuation == "prescribed", "actuation", "prescribed joints"),
+        (scene.solver.cone != "elliptic", "solver.cone", f"{scene.solver.cone} friction cones"),
+        (closure.stop_force is not None, "closure.stop_force", "actuators that stop at a force"),
+        (closure.torque_limit is not None, "closure", "actuators that stop at a torque"),
+        (closure.sense == "sensor", "closure.sense", "contacts detected by sensors"),
+    ]
+    for present, field, feature in lacking:
+        if present:
+            raise BuildError(f"{field}: the backend warp has no {feature}; use the backend mujoco")
 
 
 def require_supported_model(built: CompiledScene) -> None:

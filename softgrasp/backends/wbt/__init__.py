@@ -2,8 +2,8 @@
 
 from softgrasp.backends.wbt.parser import World, parse_world, read_world
 from softgrasp.backends.wbt.schema import Node, Value, default, value
+from softgrasp.backends.wbt.tokens import world_text
 from softgrasp.backends.wbt.validation import Problem, problems
-from softgrasp.backends.wbt.writer import world_text
 
 __all__ = [
     "Node",

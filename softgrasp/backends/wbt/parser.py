@@ -51,9 +51,6 @@ MAX_LENGTH = 1e4
 """Largest length and coordinate in a world [m]."""
 LENGTHS = frozenset(["translation", "size", "radius", "height", "point", "anchor"])
 """Fields with lengths or coordinates [m]."""
-_TEMPLATE = re.compile(r"%[<{]")
-_HEADER = re.compile(r"#VRML_SIM (\S+)(?: \S+)*? utf8\s*")
-_VERSION = re.compile(r"R\d{4}[a-z]")
 _BEFORE_DECLARATIONS = "R2022b"
 """First version in which a world declares its PROTO files."""
 _BEFORE_POSE = "R2023b"
@@ -109,7 +106,16 @@ def read_world(path: str | Path) -> World:
     path = Path(path)
     text = _text_of(path, MAX_WORLD, "world")
     world = parse_world(text, path)
-    _check_nodes(world)
+    counts: dict[int, int] = {}
+    total = 0
+    for node in world.nodes:
+        total += finish(_count(node, counts))
+        if total > MAX_NODES:
+            raise DescriptionError(
+                f"expected at most {MAX_NODES} nodes, each USE counted, found more",
+                file=world.file,
+                line=node.line,
+            )
     _check_lengths(world)
     return world
 
@@ -147,20 +153,6 @@ def _text_of(path: Path, limit: int, kind: str) -> str:
         raise DescriptionError(f"expected a readable {kind}, found: {reason}", file=path) from error
 
 
-def _check_nodes(world: World) -> None:
-    """Refuse a world that is too large when each USE is replaced by its node."""
-    counts: dict[int, int] = {}
-    total = 0
-    for node in world.nodes:
-        total += finish(_count(node, counts))
-        if total > MAX_NODES:
-            raise DescriptionError(
-                f"expected at most {MAX_NODES} nodes, each USE counted, found more",
-                file=world.file,
-                line=node.line,
-            )
-
-
 def _count(node: Node, counts: dict[int, int]) -> Steps[int]:
     """Return the number of nodes in a node, itself included; it holds itself nowhere."""
     if id(node) not in counts:
@@ -193,12 +185,12 @@ def _largest(value: Value) -> float:
 
 def _version(text: str, file: str | Path) -> str:
     first = text.split("\n", 1)[0].rstrip()
-    header = _HEADER.fullmatch(first)
+    header = re.fullmatch(r"#VRML_SIM (\S+)(?: \S+)*? utf8\s*", first)
     if header is None:
         raise DescriptionError(
             f"expected '#VRML_SIM R2025a utf8' or the like, found '{first[:60]}'", file=file, line=1
         )
-    if not _VERSION.fullmatch(header[1]) or header[1] < oldest_version():
+    if not re.fullmatch(r"R\d{4}[a-z]", header[1]) or header[1] < oldest_version():
         raise DescriptionError(
             f"expected a world of Webots {oldest_version()} or newer, found one of {header[1]}",
             file=file,
@@ -423,11 +415,7 @@ class Library:
     """PROTO files that a world declares, or that lie beside it, and their instances."""
 
     def __init__(self, version: str) -> None:
-        """Begin with none.
-
-        Args:
-            version: Version of Webots of the world.
-        """
+        """Begin with none."""
         self.version = version
         self.notes: list[str] = []
         self.declared: dict[str, Path | None] = {}
@@ -443,29 +431,20 @@ class Library:
         self.declared.setdefault(name, file.parent / address if is_local else None)
 
     def proto(self, name: str, file: Path) -> Proto | None:
-        """Return the definition of a type of nodes; None where it cannot be expanded.
-
-        Args:
-            name: The type.
-            file: File in which an instance is.
-        """
+        """Return the definition of a type of nodes; None where it cannot be expanded."""
         if name not in self._read:
             self._read[name] = None
-            path = self._path(name, file)
+            path = self.declared.get(name)
+            if path is None and self.version < _BEFORE_DECLARATIONS:  # beside the world
+                directories = (file.parent.parent / "protos", file.parent / "protos", file.parent)
+                paths = (directory / f"{name}.proto" for directory in directories)
+                path = next((item for item in paths if item.is_file()), None)
             try:
-                self._read[name] = None if path is None else read_proto(path, self)
+                if path is not None and path.is_file():
+                    self._read[name] = read_proto(path, self)
             except DescriptionError as error:
                 self.notes.append(f"{name} is not expanded: {error}")
         return None if name in self._open else self._read[name]
-
-    def _path(self, name: str, file: Path) -> Path | None:
-        """Return the file of a PROTO: declared, or beside worlds of older versions."""
-        path = self.declared.get(name)
-        if path is None and self.version < _BEFORE_DECLARATIONS:
-            directories = (file.parent.parent / "protos", file.parent / "protos", file.parent)
-            paths = (directory / f"{name}.proto" for directory in directories)
-            path = next((item for item in paths if item.is_file()), None)
-        return path if path is not None and path.is_file() else None
 
     def expand(self, node: Node, proto: Proto) -> None:
         """Replace an instance by the node that its PROTO stands for; it keeps its DEF name."""
@@ -492,15 +471,11 @@ class Library:
 def read_proto(path: Path, library: Library) -> Proto | None:
     """Read the definition of a PROTO file; None of a template, which a program would have to fill.
 
-    Args:
-        path: The file.
-        library: Where to note the PROTO files that it declares.
-
     Raises:
         DescriptionError: It cannot be read, or is no PROTO file.
     """
     text = _text_of(path, MAX_PROTO_BYTES, "PROTO")
-    if _TEMPLATE.search(text):
+    if re.search(r"%[<{]", text):
         library.notes.append(f"{path.stem} is not expanded: {path} is a template")
         return None
     cursor = Cursor(text, path)
@@ -526,7 +501,10 @@ def _interface(reader: Reader) -> dict[str, FieldType]:
     while not cursor.skip("]"):
         kind_of_field = cursor.word("field, or ']' that closes the fields")
         kind = cursor.word("the type of a field", kind_of_field)
-        _skip_restriction(cursor)
+        depth = int(cursor.skip("{"))
+        while depth and cursor.token.kind != "end":
+            depth += cursor.is_at("{") - cursor.is_at("}")
+            cursor.take()
         name = cursor.word("the name of a field", kind)
         if kind.endswith("Node"):
             default = finish(reader.by_form(f"PROTO.{name}", name == "boundingObject"))
@@ -536,11 +514,3 @@ def _interface(reader: Reader) -> dict[str, FieldType]:
             default = read_value(cursor, FieldType(kind, None), f"{kind} {name}")
         known[name] = FieldType(kind, default)
     return known
-
-
-def _skip_restriction(cursor: Cursor) -> None:
-    """Skip the allowed values after the type of a field, between braces."""
-    depth = int(cursor.skip("{"))
-    while depth and cursor.token.kind != "end":
-        depth += cursor.is_at("{") - cursor.is_at("}")
-        cursor.take()

@@ -12,15 +12,16 @@ check. A world that urdf2webots has written has no problem here (``tests/backend
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from softgrasp.backends.wbt.parser import World
+from softgrasp.backends.wbt.parser import World, read_world
 from softgrasp.backends.wbt.poses import symmetric
 from softgrasp.backends.wbt.schema import (
     DEVICES,
@@ -39,7 +40,7 @@ from softgrasp.backends.wbt.schema import (
     vector,
     vectors,
 )
-from softgrasp.errors import did_you_mean
+from softgrasp.errors import DescriptionError, did_you_mean
 
 MIN_STEP = 1.0
 """Shortest basicTimeStep of Webots [ms]."""
@@ -87,7 +88,10 @@ def problems(world: World, min_step: float = MIN_STEP) -> list[Problem]:
         min_step: Shortest time step of the engine [ms]; 0 where it takes any.
     """
     complaints: list[Complaint] = [
-        (node, sentence) for node in world.walk() for sentence in _errors(node)
+        (node, sentence)
+        for node in world.walk()
+        for check in filter(None, (_table_errors, NODE_CHECKS.get(node.type)))
+        for sentence in check(node)
     ]
     complaints += [complaint for check in WORLD_CHECKS for complaint in check(world)]
     complaints += _time_step(world, min_step)
@@ -97,14 +101,6 @@ def problems(world: World, min_step: float = MIN_STEP) -> list[Problem]:
             for node, sentence in complaints
         }
     )
-
-
-def _errors(node: Node) -> Iterator[str]:
-    """Check a node by itself."""
-    yield from _table_errors(node)
-    for types, check in NODE_CHECKS:
-        if node.type in types:
-            yield from check(node)
 
 
 def _table_errors(node: Node) -> Iterator[str]:
@@ -204,13 +200,13 @@ def _touch_sensor(node: Node) -> Iterator[str]:
         )
 
 
-NODE_CHECKS: tuple[tuple[tuple[str, ...], Callable[[Node], Iterator[str]]], ...] = (
-    (("ContactProperties",), _contact_properties),
-    (("Physics",), _physics),
-    (("IndexedFaceSet",), _faces),
-    (("TouchSensor",), _touch_sensor),
-)
-"""Types of nodes and a check of them."""
+NODE_CHECKS: dict[str, Callable[[Node], Iterator[str]]] = {
+    "ContactProperties": _contact_properties,
+    "Physics": _physics,
+    "IndexedFaceSet": _faces,
+    "TouchSensor": _touch_sensor,
+}
+"""Checks by the type of a node."""
 
 
 # Checks of nodes together
@@ -427,3 +423,32 @@ WORLD_CHECKS: tuple[Callable[[World], Iterator[Complaint]], ...] = (
     *(_head, _axes, _sleeping_springs, _materials, _joint_ends),
     *(_surroundings, _gaps_of_physics, _unique_names),
 )
+
+
+# Properties of a world
+
+
+def world_properties(file: str) -> tuple[dict[str, Any], list[str]]:
+    """Return version, time step, numbers of nodes and problems of a world file.
+
+    Raises:
+        DescriptionError: There is no such file, or it cannot be read as a world.
+    """
+    if not Path(file).is_file():
+        raise DescriptionError(f"{file}: expected a Webots world, found no such file")
+    world = read_world(Path(file))
+    counts = Counter(node.type for node in world.walk())
+    info = next((node for node in world.nodes if node.type == "WorldInfo"), None)
+    properties: dict[str, Any] = {
+        "name": "" if info is None else value(info, "title"),
+        "version": world.version,
+        "timestep_ms": None if info is None else value(info, "basicTimeStep"),
+        "solids": counts["Solid"],
+        "joints": counts["HingeJoint"] + counts["SliderJoint"],
+        "motors": counts["RotationalMotor"] + counts["LinearMotor"],
+        "touch_sensors": counts["TouchSensor"],
+        "protos": len(world.externprotos),
+        "opaque_nodes": dict(sorted(Counter(node.type for node in world.opaque()).items())),
+        "notes": world.notes,
+    }
+    return properties, [f"line {problem.line}: {problem.sentence}" for problem in problems(world)]

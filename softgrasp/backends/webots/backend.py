@@ -1,4 +1,4 @@
-"""Simulate grasps and finger releases in Webots or ODE.
+"""Simulate grasps and finger releases in Webots or ODE, and write Webots projects.
 
 A scene becomes a project (world, controller and job), an engine runs it, and ``ImportedRun``
 converts what the controller recorded into a result. Both engines run the same world and the same
@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property, partial
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import mujoco
@@ -29,6 +30,7 @@ from softgrasp.backends.webots.launcher import find_webots, run_world
 from softgrasp.backends.webots.project import (
     Job,
     closure_job,
+    in_worlds,
     job_name,
     recording_job,
     write_project,
@@ -39,11 +41,13 @@ from softgrasp.backends.webots.world import (
     STIFF,
     WebotsWorld,
     finger_world,
+    hand_world,
     require_supported,
     scene_world,
 )
-from softgrasp.description import STANDARD_GRAVITY, SoftFinger
+from softgrasp.description import STANDARD_GRAVITY, FingerRelease, Hand, SoftFinger
 from softgrasp.errors import BuildError, DivergedError, SimulationError
+from softgrasp.io import load_hand, load_release, load_scene
 from softgrasp.mechanics import Array, transform
 from softgrasp.model import names, object_pose
 from softgrasp.plugin_api import (
@@ -52,7 +56,9 @@ from softgrasp.plugin_api import (
     Progress,
     StiffnessFeedback,
     closure_layout,
+    compile_scene,
     max_rows,
+    terminal,
 )
 from softgrasp.resolution import ResolvedScene
 from softgrasp.sim import (
@@ -72,9 +78,8 @@ from softgrasp.sim import (
     borne_by_hand,
     contact_points,
 )
+from softgrasp.soft import damp_finger, solve_loaded_shape
 
-TIMEOUT = 60.0
-"""Time-out of a run [s], and the same again for every simulated second."""
 WORLD_FILE = "softgrasp.wbt"
 WHOLE_FORCES = (
     "normal_force is the whole force of a contact and friction_force is 0: touch sensors of Webots "
@@ -147,7 +152,7 @@ class WorldEngine(ABC):
         try:
             project = write_project(directory / "worlds" / WORLD_FILE, world, job)
             with ended_by_sigterm():
-                timeout = TIMEOUT * (1.0 + duration)
+                timeout = 60.0 * (1.0 + duration)
                 console_warnings = self.play(project.world, project.result, timeout)
             return json.loads(project.result.read_text(encoding="utf-8")), console_warnings
         finally:
@@ -273,12 +278,6 @@ class ImportedRun:
         imported: dict[str, Any],
     ) -> None:
         """Convert the records that the controller wrote.
-
-        Args:
-            built: Compiled scene.
-            engine: EngineRecord that ran it.
-            joints: Names of the joints in the order of the controller.
-            imported: Content of the result file.
 
         Raises:
             SimulationError: It has no sample.
@@ -412,3 +411,68 @@ class ImportedRun:
         mujoco.mj_differentiatePos(self.model, data.qvel, *steps)
         mujoco.mj_forward(self.model, data)
         return data
+
+
+# Projects to be opened in Webots.
+
+
+def hand_and_job(hand: Hand, job_file: str, max_faces: int | None) -> tuple[WebotsWorld, Job]:
+    """Make the world of a hand alone, and the job that holds its start posture for 1 s."""
+    world = hand_world(hand, SHORTEST_STEP, (job_file,), max_faces)
+    starts = [actuator.start for actuator in hand.actuators]
+    samples = round(1.0 / SHORTEST_STEP)  # one second in the start posture
+    return world, recording_job(world, SHORTEST_STEP, samples, 0.0, starts)
+
+
+def release_and_job(release: FingerRelease, job_file: str) -> tuple[WebotsWorld, Job]:
+    """Make the world of the release of a finger, and the job that records its motion."""
+    step = max(release.timestep, SHORTEST_STEP)
+    require_milliseconds(step)
+    world = finger_world(damp_finger(release), solve_loaded_shape(release), step, (job_file,))
+    period = max(release.sample_period, step)
+    samples = round(release.duration / period) + 1
+    return world, recording_job(world, period, samples, -STANDARD_GRAVITY[2])
+
+
+def put_project(kind: str, source: str, target: Path, max_faces: int | None, *, json: bool) -> None:
+    """Write a scene, a hand alone or a release as a project to be opened in Webots; report it.
+
+    Args:
+        kind: ``scene``, ``hand`` or ``release``.
+        source: Its name or file.
+        target: File of the world.
+        max_faces: Largest number of triangles of a mesh; larger ones are coarsened.
+        json: Whether to report as a JSON document.
+
+    Raises:
+        BuildError: It has features that Webots lacks; names the feature.
+        BackendUnavailable: The library that coarsens meshes is not installed.
+        DescriptionError: It cannot be read, or the weight is more than the finger can carry.
+        ResultError: The directory cannot be written.
+    """
+    name = job_name(target)
+    if kind == "release":
+        world, job = release_and_job(load_release(source), name)
+    elif kind == "hand":
+        world, job = hand_and_job(load_hand(source), name, max_faces)
+    else:
+        scene = compile_scene(load_scene(source))
+        world, job = world_and_job(scene, SHORTEST_STEP, name, max_faces)
+    remarks = [*world.remarks]
+    if max_faces is not None and kind != "release":
+        remarks.append(f"meshes of more than {max_faces} triangles were made coarser, as requested")
+    files = write_project(target, world, job).files
+    for remark in remarks:
+        terminal.show_message("warning", remark)
+    if json:
+        document = {"file": str(target), "kind": kind, "files": [*map(str, files)]}
+        terminal.put_json(document | {"remarks": remarks})
+        return
+    for file in files:
+        terminal.put(f"wrote {file}")
+    if not in_worlds(target):
+        directory, name = quote(str(target.parent.resolve())), quote(str(target))
+        terminal.put(
+            f"run it with WEBOTS_EXTRA_PROJECT_PATH={directory} webots {name}; in a directory "
+            "called worlds it would find its controller by itself"
+        )

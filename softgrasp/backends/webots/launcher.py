@@ -26,10 +26,7 @@ from softgrasp.errors import BackendUnavailable, ResultError, SimulationError
 PAUSE = 0.05  # [s] between two checks
 OPTIONS = ("--batch", "--mode=fast", "--no-rendering", "--minimize", "--stdout", "--stderr")
 FAREWELL = 10.0  # [s] for Webots to exit after the result
-ENDED_WELL = "ended with exit code 0"
-OUTPUT = "webots.stdout.txt"
 ERRORS = "webots.stderr.txt"
-LAST_LINES = 15
 MAX_WARNINGS = 10
 WARNING = re.compile(r"(?:WARNING|ERROR|FATAL): ")
 # After any of these Webots runs on, without a controller or with an empty world.
@@ -84,8 +81,9 @@ def run_world(
     ending = _run(command, _environment(webots), console, result, timeout)
     console.read(complete=True)
     if result.is_file():
-        doubt = () if ending == ENDED_WELL else (f"the result is there, but Webots {ending}",)
-        return console.warnings() + doubt
+        if ending == "ended with exit code 0":
+            return console.warnings()
+        return (*console.warnings(), f"the result is there, but Webots {ending}")
     raise SimulationError(
         f"{world}: expected Webots {webots.version} to leave the result {result}, found none; it "
         f"{ending}; its last lines:\n{console.last_lines()}"
@@ -147,7 +145,7 @@ class Console:
     """
 
     def __init__(self, directory: Path) -> None:
-        self.output, self.errors = directory / OUTPUT, directory / ERRORS
+        self.output, self.errors = directory / "webots.stdout.txt", directory / ERRORS
         self.orphaned = False
         self._warnings: dict[str, None] = {}
         self._logs = (_Log(self.output), _Log(self.errors))
@@ -192,7 +190,7 @@ class _Log:
     """A text file that is read while it grows."""
 
     def __init__(self, file: Path) -> None:
-        self.last_lines: deque[str] = deque(maxlen=LAST_LINES)
+        self.last_lines: deque[str] = deque(maxlen=15)
         self._file, self._read, self._rest = file, 0, b""
 
     def new_lines(self, complete: bool) -> list[str]:
@@ -314,9 +312,6 @@ def is_headless() -> bool:
 
 def with_screen(command: Sequence[str]) -> list[str]:
     """Add xvfb-run to a command where there is no display; Webots opens a window in any case.
-
-    Args:
-        command: Program and arguments.
 
     Raises:
         BackendUnavailable: There is neither a display nor xvfb-run.

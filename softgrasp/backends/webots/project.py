@@ -91,10 +91,6 @@ def in_worlds(target: Path) -> bool:
 def closure_job(built: CompiledScene, world: WebotsWorld) -> Job:
     """Make the controller's job for a closure and the hold test or lift that follows.
 
-    Args:
-        built: The scene.
-        world: Its world.
-
     Raises:
         BuildError: The control period is not a whole number of Webots' time steps.
     """

@@ -151,12 +151,6 @@ def heaviest(model: mujoco.MjModel, body: int) -> int:
     return int(group[model.body_mass[group].argmax()])
 
 
-def heaviest_in_group(model: mujoco.MjModel, data: mujoco.MjData, body: int) -> Mass:
-    """Return the inertia of the heaviest body welded to a body, in the latter's frame."""
-    donor = heaviest(model, body)
-    return body_inertia(model, donor).placed(body_frame(data, donor).inside(body_frame(data, body)))
-
-
 # Shapes
 
 
@@ -348,7 +342,8 @@ class SolidWriter:
         geoms = [int(g) for g in np.flatnonzero(self._model.geom_bodyid == body)]
         touching = [geom for geom in geoms if geom in self._touching]
         bounds = bounding_object(self._model, self._start, touching, self._max_faces)
-        visible = self._visible(geoms) or touching
+        group, rgba = self._model.geom_group, self._model.geom_rgba
+        visible = [g for g in geoms if group[g] in (0, 2) and rgba[g, 3] > 0] or touching
         children: list[Value] = list(
             visible_shapes(self._model, self._start, visible, self._max_faces)
         )
@@ -389,8 +384,10 @@ class SolidWriter:
         )
 
     def _light(self, body: int) -> Mass:
-        """Return the mass of a solid that MuJoCo does not have, beside a body."""
-        return heaviest_in_group(self._model, self._start, body).scaled(LIGHT_FRACTION)
+        """Return the mass of a solid that MuJoCo does not have, beside a body, in its frame."""
+        donor = heaviest(self._model, body)
+        pose = body_frame(self._start, donor).inside(body_frame(self._start, body))
+        return body_inertia(self._model, donor).placed(pose).scaled(LIGHT_FRACTION)
 
     def _physics(self, body: int) -> Node | None:
         if not self._moves(body):
@@ -419,7 +416,3 @@ class SolidWriter:
                 beside = int(body in self._sensing) + int(model.body_mass[body] <= 0.0)
                 donations[heaviest(model, body)] += between + beside
         return donations
-
-    def _visible(self, geoms: list[int]) -> list[int]:
-        model = self._model
-        return [g for g in geoms if model.geom_group[g] in (0, 2) and model.geom_rgba[g, 3] > 0]

@@ -40,7 +40,6 @@ from softgrasp.plugin_api import CompiledScene
 HAND_MATERIAL, OBJECT_MATERIAL = "hand", "object"
 MATERIAL, ANYTHING = "hand", "default"
 """Materials of the hand, and of solids without one."""
-FINGER_MATERIAL = "finger"
 WORLD = "WORLD"
 """DEF of the WorldInfo, through which the controller changes gravity."""
 CONTROLLER = "softgrasp_job"
@@ -316,7 +315,7 @@ def finger_world(
     nodes = robot_world(
         finger.name,
         finger.name,
-        [writer.carried(1, IDENTITY, FINGER_MATERIAL)],
+        [writer.carried(1, IDENTITY, "finger")],
         arguments,
         timestep=timestep,
         gravity=-STANDARD_GRAVITY[2],

@@ -34,7 +34,6 @@ FULL_FORCE_AT = 7e-3
 MIN_LENGTH = 0.02
 """Smallest length of a moved chain [m]."""
 POSITION, SPRUNG, RESTING, UNKNOWN = "position", "sprung", "resting", "unknown"
-_KINDS_AT_REST = (mujoco.mjtBias.mjBIAS_NONE, mujoco.mjtBias.mjBIAS_AFFINE)
 
 
 class Law(NamedTuple):
@@ -47,12 +46,7 @@ class Law(NamedTuple):
 def model_actuators(
     model: mujoco.MjModel, starts: Mapping[str, float]
 ) -> tuple[list[ModelActuator], list[str]]:
-    """Describe all actuators, except the bodies that stop them; also messages on assumptions.
-
-    Args:
-        model: The model, added servos included.
-        starts: Joint variables at the start, by name [rad or m].
-    """
+    """Describe actuators except what stops them, from joint starts by name; also assumptions."""
     data = at_start(model, starts)
     arms = moments(model, data)
     actuators, messages = [], []
@@ -78,10 +72,6 @@ def require_servos(
     motor. If the file has no actuators at all, each joint gets one, unless it has a spring or
     follows another joint.
 
-    Args:
-        tree: The model.
-        followers: Leaders of joints that follow others, by joint.
-
     Raises:
         DescriptionError: Forces on two tendons move one joint.
     """
@@ -89,8 +79,7 @@ def require_servos(
     led, weak = _joints_by_actuator(model)
     joints = moving_joints(model)
     if model.nu == 0:
-        spring = np.ravel(model.jnt_stiffness).reshape(model.njnt, -1)[:, 0]
-        servo_joints = [j for j in joints if spring[j] == 0.0]
+        servo_joints = [j for j in joints if spring_of(model, j) == 0.0]
     else:
         servo_joints = [j for j in joints if j in weak and j not in led]
     names = {j: str(model.joint(j).name) for j in joints}
@@ -103,9 +92,8 @@ def require_servos(
     servos += on_tendons
     if not servos:
         return (), []
-    tendons = f"{len(on_tendons)} tendons" if on_tendons else ""
-    count = len(servos) - len(on_tendons)
-    moved_parts = " and ".join(filter(None, (f"{count} joints" if count else "", tendons)))
+    parts = ((len(servos) - len(on_tendons), "joints"), (len(on_tendons), "tendons"))
+    moved_parts = " and ".join(f"{count} {what}" for count, what in parts if count)
     what = "has no actuators" if model.nu == 0 else f"moves {moved_parts} by force only"
     kept = "" if model.nu == 0 else "; its actuators stay, at zero"
     forces = sorted(servo.force_limit for servo in servos)
@@ -116,15 +104,10 @@ def require_servos(
 
 
 def pace(tree: MjcfTree, actuators: Sequence[ModelActuator], rates: Sequence[float]) -> float:
-    """Compute a common factor of all actuator rates that limits the force after contact.
+    """Compute a common factor of the closing rates of all actuators for the force after contact.
 
     A position servo lags behind a moving target by its damping and that of its joint; when the
     target stops at contact, the lag becomes a contact force.
-
-    Args:
-        tree: The model.
-        actuators: Its actuators.
-        rates: Closing rates of the actuators.
     """
     arms = moments(tree.model, at_start(tree.model, tree.starts))
     factors = [
@@ -136,15 +119,10 @@ def pace(tree: MjcfTree, actuators: Sequence[ModelActuator], rates: Sequence[flo
 
 
 def press_of(tree: MjcfTree, index: int, actuator: ModelActuator) -> tuple[float, float] | None:
-    """Compute the force of an actuator per unit of its target's lead, and per rate.
+    """Compute the force of an actuator with an index per unit of its target's lead, and per rate.
 
     The joint with the largest force counts. A servo that stops at contact presses with its
     stiffness times the lead, and with the damping times the rate at which it lagged behind.
-
-    Args:
-        tree: The model.
-        index: Index of the actuator.
-        actuator: The same, described.
     """
     model = tree.model
     kind = kind_of(model, index)
@@ -161,7 +139,7 @@ def press_of(tree: MjcfTree, index: int, actuator: ModelActuator) -> tuple[float
             forces.append((gain * abs(float(arm[dof])) / _reach(tree, joint), 0.0))
             continue
         square, speed = float(arm[dof]) ** 2, abs(move.ratio)
-        friction = float(np.ravel(model.dof_damping[dof])[0])
+        friction = damping_of(model, dof)
         at_end = speed / _reach(tree, joint)
         forces.append((stiffness * square * at_end, (friction + damping * square) * at_end))
     return max(forces)
@@ -179,18 +157,15 @@ def at_start(model: mujoco.MjModel, starts: Mapping[str, float]) -> mujoco.MjDat
 def kind_of(model: mujoco.MjModel, index: int) -> str:
     """Classify an actuator: position, force against springs, at rest without a signal, unknown."""
     dynamics = int(model.actuator_dyntype[index])
-    if dynamics not in (
-        mujoco.mjtDyn.mjDYN_NONE,
-        mujoco.mjtDyn.mjDYN_FILTER,
-        mujoco.mjtDyn.mjDYN_FILTEREXACT,
-    ):
+    kinds = (mujoco.mjtDyn.mjDYN_NONE, mujoco.mjtDyn.mjDYN_FILTER, mujoco.mjtDyn.mjDYN_FILTEREXACT)
+    if dynamics not in kinds:
         return UNKNOWN
-    if int(model.actuator_gaintype[index]) != mujoco.mjtGain.mjGAIN_FIXED:
-        return UNKNOWN
-    if int(model.actuator_biastype[index]) not in _KINDS_AT_REST:
+    is_fixed = int(model.actuator_gaintype[index]) == mujoco.mjtGain.mjGAIN_FIXED
+    bias = int(model.actuator_biastype[index])
+    if not is_fixed or bias not in (mujoco.mjtBias.mjBIAS_NONE, mujoco.mjtBias.mjBIAS_AFFINE):
         return UNKNOWN
     constant, stiffness = model.actuator_biasprm[index, :2].tolist()
-    if int(model.actuator_biastype[index]) == mujoco.mjtBias.mjBIAS_NONE:
+    if bias == mujoco.mjtBias.mjBIAS_NONE:
         return SPRUNG if _is_sprung(model, index) else RESTING
     if stiffness < 0.0 and model.actuator_gainprm[index, 0] != 0.0:
         return POSITION if _transmission(model, index) else UNKNOWN
@@ -221,6 +196,11 @@ def spring_of(model: mujoco.MjModel, joint: int) -> float:
     return float(np.ravel(model.jnt_stiffness[joint])[0])
 
 
+def damping_of(model: mujoco.MjModel, dof: int) -> float:
+    """Return the linear damping of a degree of freedom [N·m·s/rad or N·s/m]."""
+    return float(np.ravel(model.dof_damping[dof])[0])
+
+
 def law_of(model: mujoco.MjModel, index: int) -> Law:
     """Return the equilibrium length of a position actuator as a linear function of its target."""
     gain = float(model.actuator_gainprm[index, 0])
@@ -247,12 +227,10 @@ def _model_actuator(
     moves = tuple(_move(model, data, j, lever / square, law, length) for j, lever in joints.items())
     limits, assumed = _limits(model, index, joints, law, length, data)
     start = min(max((length - law.at) / law.ratio, limits[0]), limits[1])
-    is_plain = len(moves) == 1 and moves[0].ratio == 1.0 and moves[0].at == 0.0
     unit: Literal["rad", "m", ""] = ""
-    if is_plain:
+    if len(moves) == 1 and moves[0].ratio == 1.0 and moves[0].at == 0.0:
         unit = "rad" if is_hinge(model, next(iter(joints))) else "m"
-    actuator = ModelActuator(actuator=name, unit=unit, limits=limits, start=start, moves=moves)
-    return actuator, assumed
+    return ModelActuator(actuator=name, unit=unit, limits=limits, start=start, moves=moves), assumed
 
 
 def _levers(model: mujoco.MjModel, arm: Array) -> dict[int, float]:
@@ -277,12 +255,7 @@ def _sprung_actuator(model: mujoco.MjModel, index: int, arm: Array) -> ModelActu
 
 
 def _move(
-    model: mujoco.MjModel,
-    data: mujoco.MjData,
-    joint: int,
-    weight: float,
-    law: Law,
-    length: float,
+    model: mujoco.MjModel, data: mujoco.MjData, joint: int, weight: float, law: Law, length: float
 ) -> Move:
     """Return a joint variable at equilibrium as a linear function of the target.
 
@@ -458,9 +431,8 @@ def _factors(
     for move in actuator.moves if rate else ():
         joint = model.joint(move.joint).id
         dof, speed = int(model.jnt_dofadr[joint]), abs(move.ratio * rate)
-        arm_length = abs(float(arm[dof]))
-        damping = float(np.ravel(model.dof_damping[dof])[0])
-        lag = (damping - float(model.actuator_biasprm[index, 2]) * arm_length * arm_length) * speed
+        arm_length, bias = abs(float(arm[dof])), float(model.actuator_biasprm[index, 2])
+        lag = (damping_of(model, dof) - bias * arm_length * arm_length) * speed
         allowed = min(
             LAG_FORCE * _reach(tree, joint),
             FRACTION_OF_LIMIT * _limit(model, index, joint, arm_length),

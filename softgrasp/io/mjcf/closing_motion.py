@@ -6,6 +6,7 @@ samples points on the geoms that can touch.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 import mujoco
@@ -18,13 +19,7 @@ from softgrasp.grasp_synthesis import Digit, DigitJoint
 from softgrasp.io.grasp_presets import FAR_END, corners, inside, on_faces
 from softgrasp.io.mesh_repair import Hull, hull_of
 from softgrasp.io.mjcf.actuators import SPRUNG, at_start, kind_of, spring_of
-from softgrasp.io.mjcf.model import (
-    is_hinge,
-    mesh_vertices,
-    moments,
-    primitive_of,
-    touching_geoms,
-)
+from softgrasp.io.mjcf.model import is_hinge, mesh_vertices, moments, primitive_of, touching_geoms
 from softgrasp.io.mjcf.tree import MjcfTree, closed, joint_range
 from softgrasp.mechanics.transforms import Array, triple
 
@@ -44,10 +39,7 @@ class ClosingModel:
     """
 
     def __init__(
-        self,
-        tree: MjcfTree,
-        actuators: Sequence[ModelActuator],
-        skins: Mapping[int, Array],
+        self, tree: MjcfTree, actuators: Sequence[ModelActuator], skins: Mapping[int, Array]
     ) -> None:
         """Detect the bodies that each actuator moves.
 
@@ -82,11 +74,8 @@ class ClosingModel:
         for child in tree.children[tree.palm]:
             self._add_digit(tree.below(child), groups)
         finger_bodies = {body for digit in self.digits for body in digit.bodies}
-        self.skins = {
-            self._tree.name(g): points
-            for g, points in groups.items()
-            if self._tree.name(g) in finger_bodies
-        }
+        named = {self._tree.name(group): points for group, points in groups.items()}
+        self.skins = {name: named[name] for name in named if name in finger_bodies}
         self.palm, self.middle = self._palm(groups)
 
     def posture(self, targets: Sequence[float]) -> None:
@@ -118,10 +107,9 @@ class ClosingModel:
 
     def _skins_of_groups(self, skins: Mapping[int, Array]) -> dict[int, Array]:
         """Return points on each link in its frame, (n, 3) [m], by its first body."""
-        points: dict[int, list[Array]] = {}
+        points = defaultdict(list)
         for body in sorted(skins):
-            group = int(self.model.body_weldid[body])
-            points.setdefault(group, []).append(self._in_group(body, skins[body]))
+            points[int(self.model.body_weldid[body])].append(self._in_group(body, skins[body]))
         return {group: np.vstack(parts) for group, parts in points.items()}
 
     def _in_group(self, body: int, points: Array) -> Array:
@@ -133,26 +121,13 @@ class ClosingModel:
     def _add_digit(self, below: Sequence[int], skins: Mapping[int, Array]) -> None:
         """Add a branch of the palm as a finger if it can collide and an actuator moves it."""
         groups = [group for group in below if group in skins]
-        joints = [
-            joint
-            for actuator in self._actuators_of(below)
-            for joint in self._hinges(actuator, below)
-        ]
+        joints = tuple(j for index in self._actuators_of(below) for j in self._hinges(index, below))
         if not groups or not joints:
             return
         tip_group, tip = self._tip(groups, skins)
         bodies = [self._tree.name(group) for group in groups if group != tip_group]
-        name = self._tree.name(tip_group)
-        self.digits.append(
-            Digit(
-                self._tree.name(below[0]),
-                tuple(joints),
-                (*bodies, name),
-                name,
-                tip,
-                self._weights(below),
-            )
-        )
+        base, name = self._tree.name(below[0]), self._tree.name(tip_group)
+        self.digits.append(Digit(base, joints, (*bodies, name), name, tip, self._weights(below)))
 
     def _weights(self, groups: Sequence[int]) -> tuple[tuple[str, float, Array], ...]:
         """Return links without gravity compensation, with mass and centre of mass."""
@@ -184,12 +159,10 @@ class ClosingModel:
         if not led:
             moved = [g for g in groups if g in self._moved[actuator]]
             led = [joint for group in moved for joint in self._tree.joints(group)][:1]
-        hinges = []
-        for joint in led:
-            axis = np.array(model.jnt_axis[joint]) if is_hinge(model, joint) else np.zeros(3)
-            name = self._tree.name(int(model.jnt_bodyid[joint]))
-            hinges.append(DigitJoint(actuator, name, axis, self._stiffness(actuator)))
-        return hinges
+        axes = [model.jnt_axis[j].copy() if is_hinge(model, j) else np.zeros(3) for j in led]
+        names = [self._tree.name(int(model.jnt_bodyid[joint])) for joint in led]
+        stiffness = self._stiffness(actuator)
+        return [DigitJoint(actuator, *one, stiffness) for one in zip(names, axes, strict=True)]
 
     def _stiffness(self, actuator: int) -> float:
         """Stiffness of the servo or spring at the first joint of an actuator [N·m/rad]."""
@@ -204,9 +177,8 @@ class ClosingModel:
         tips = []
         for group in groups:
             rotation = self._data.xmat[group].reshape(3, 3)
-            distances = np.linalg.norm(
-                skins[group] @ rotation.T + self._data.xpos[group] - base, axis=1
-            )
+            points = skins[group] @ rotation.T + self._data.xpos[group]
+            distances = np.linalg.norm(points - base, axis=1)
             end = skins[group][distances >= FAR_END * distances.max()]
             tips.append((float(distances.max()), group, end.mean(axis=0)))
         _, group, tip = max(tips, key=lambda one: one[0])
@@ -239,27 +211,23 @@ class ClosingModel:
         low, high = self.actuators[actuator].limits
         if not self._joints[actuator] or high <= low:
             return set()
-        poses = []
-        targets = list(self.rest)
-        step = PROBE * (high - low)
+        poses, targets, step = [], list(self.rest), PROBE * (high - low)
         begin = targets[actuator] if targets[actuator] + step <= high else targets[actuator] - step
         for value in (begin, begin + step):
             targets[actuator] = min(max(value, low), high)
             self.posture(targets)
             poses.append((self._data.xpos.copy(), self._data.xmat.copy()))
-        (positions, rotations), (other, other_rotations) = poses
-        away = np.abs(positions - other).max(axis=1) + np.abs(rotations - other_rotations).max(
-            axis=1
-        )
-        return set(np.flatnonzero(away > MOVED).tolist())
+        pairs = zip(*poses, strict=True)  # positions, then rotations
+        away, rotated = (np.abs(one - other).max(axis=1) for one, other in pairs)
+        return set(np.flatnonzero(away + rotated > MOVED).tolist())
 
 
 def skins(model: mujoco.MjModel) -> dict[int, Array]:
     """Sample surface points of bodies that can collide, in their frames (n, 3) [m], by index."""
-    points_of_body: dict[int, list[Array]] = {}
+    points_of_body = defaultdict(list)
     for geom in touching_geoms(model):
         points = _in_body(model, geom, on_faces(geom_hull(model, geom)))
-        points_of_body.setdefault(int(model.geom_bodyid[geom]), []).append(points)
+        points_of_body[int(model.geom_bodyid[geom])].append(points)
     return {body: np.vstack(parts) for body, parts in points_of_body.items()}
 
 

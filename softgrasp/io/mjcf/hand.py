@@ -1,8 +1,9 @@
-"""Hands from MuJoCo models, alone or with a YAML file beside the model.
+"""Hands and arms from MuJoCo models, hands alone or with a YAML file beside the model.
 
 The model is attached to scenes unchanged. Chains of joints become fingers, position actuators
 become actuators of the hand, and both grasps are synthesized from the collision geoms. The YAML
-file (``model: hand.xml``) replaces name, pose, finger names, grasps or contact.
+file (``model: hand.xml``) replaces name, pose, finger names, grasps or contact. An arm is a chain
+of placed joints with a hand at its flange.
 """
 
 from __future__ import annotations
@@ -18,11 +19,14 @@ import mujoco
 import numpy as np
 
 from softgrasp import assets
+from softgrasp.assets import MESH_SUFFIXES
 from softgrasp.description.actuation import Coupling, Rates
+from softgrasp.description.arm import Arm
 from softgrasp.description.base import error_at
+from softgrasp.description.bendable import Inertial
 from softgrasp.description.contact import Contact
-from softgrasp.description.finger import Finger
-from softgrasp.description.geometry import Pose
+from softgrasp.description.finger import Finger, Phalanx
+from softgrasp.description.geometry import Mesh, Part, Pose
 from softgrasp.description.hand import (
     AddedServo,
     GeomFriction,
@@ -46,6 +50,7 @@ from softgrasp.io.grasp_presets import (
 from softgrasp.io.hand_sanity import Surface, hull_note, warn_about_units, warn_of_unopposed
 from softgrasp.io.mesh import resolve_file
 from softgrasp.io.mjcf.actuators import (
+    POSITION,
     UNKNOWN,
     kind_of,
     model_actuators,
@@ -59,15 +64,19 @@ from softgrasp.io.mjcf.model import (
     SourceModel,
     attach,
     is_hinge,
-    mesh_vertices,
+    mesh_triangles,
+    moments,
     moving_joints,
+    primitive_of,
     read_model,
     touching_geoms,
 )
 from softgrasp.io.mjcf.object import DEFAULT_FRICTION
+from softgrasp.io.mjcf.repairs import with_slashes
 from softgrasp.io.mjcf.tree import (
     MjcfTree,
     fingers_of,
+    frame_of,
     joint_frame,
     joint_range,
     palm_name,
@@ -76,19 +85,12 @@ from softgrasp.io.mjcf.tree import (
     tree_of,
 )
 from softgrasp.io.yaml_files import Tree, actuator_units, pose_tree, take_units, to_si
-from softgrasp.mechanics.hand_kinematics import move_pose
+from softgrasp.mechanics.hand_kinematics import move_pose, pose_of
 from softgrasp.mechanics.transforms import Array, quaternion_of, transform
 
 FIELDS = (
-    "model",
-    "name",
-    "source",
-    "pose",
-    "fingers",
-    "grasps",
-    "contact",
-    "gravity_compensation",
-    "units",
+    *("model", "name", "source", "pose", "fingers", "grasps"),
+    *("contact", "gravity_compensation", "units"),
 )
 HOME = ("home", "open", "start")
 """Keyframes for the initial posture, the first that exists; else the first keyframe."""
@@ -99,6 +101,11 @@ COMPENSATED = (
     "prevents it)"
 )
 """Message about gravity compensation that is added."""
+GEOM = mujoco.mjtGeom
+FLANGES = ("attachment_site", "flange", "ee_site", "tool0", "wristsite")
+"""Sites for hands; the first one that an arm has is used."""
+MIN_MASS = 1e-3
+"""Mass of a link below which it is a frame for a hand without a body [kg]."""
 
 
 class ReadHand(NamedTuple):
@@ -115,12 +122,7 @@ class ReadHand(NamedTuple):
     """Assumptions."""
 
 
-def mjcf_hand(
-    path: Path,
-    *,
-    pose: Pose | None = None,
-    gravity_compensation: bool = True,
-) -> Hand:
+def mjcf_hand(path: Path, *, pose: Pose | None = None, gravity_compensation: bool = True) -> Hand:
     """Make a hand from a MuJoCo model.
 
     Args:
@@ -142,10 +144,6 @@ def mjcf_hand(
     synthesized = synthesize_grasps(read_hand.closing)
     _check_grasps(synthesized, path)
     pose = pose or _standing(np.array(synthesized.up))
-    grasps = Grasps(
-        power=_preset(read_hand, synthesized.power, pose),
-        precision=_preset(read_hand, synthesized.precision, pose),
-    )
     tree, source = read_hand.tree, read_hand.source
     driven = {move.joint for actuator in read_hand.actuators for move in actuator.moves}
     fingers = fingers_of(tree, driven)
@@ -168,7 +166,10 @@ def mjcf_hand(
             gravity_compensation=read_hand.weightless,
         ),
         palm=Palm(kind="none"),
-        grasps=grasps,
+        grasps=Grasps(
+            power=_preset(read_hand, synthesized.power, pose),
+            precision=_preset(read_hand, synthesized.precision, pose),
+        ),
         source=f"{path.name} (MJCF)",
         notes=(
             *read_hand.notes,
@@ -224,11 +225,7 @@ def hand_beside(data: dict[str, Tree], directory: Path) -> Hand:
 
 
 def alone(
-    source: SourceModel,
-    servos: tuple[AddedServo, ...],
-    path: Path,
-    *,
-    weightless: bool = False,
+    source: SourceModel, servos: tuple[AddedServo, ...], path: Path, *, weightless: bool = False
 ) -> mujoco.MjModel:
     """Compile the model as attached to a scene, but without the other parts of a scene."""
     spec = mujoco.MjSpec()
@@ -317,11 +314,7 @@ def _read(path: Path, *, compensate: bool = True) -> ReadHand:
 
 
 def _hand_tree(model: mujoco.MjModel) -> MjcfTree:
-    """Return the tree of a hand, whose palm may be the link on which the last one closes as a jaw.
-
-    Args:
-        model: The hand as attached.
-    """
+    """Return the tree of an attached hand, whose palm may be the link that the last closes on."""
     tree = tree_of(model)
     chain = [tree.palm]
     while len(below := tree.children[chain[-1]]) == 1:
@@ -336,7 +329,10 @@ def _hand_tree(model: mujoco.MjModel) -> MjcfTree:
         return tree
     (joint,), points = tree.joints(chain[-1]), skins(model)
     frame = joint_frame(tree, joint)
-    jaw, other = (_points_of(tree, group, points) for group in (chain[-1], chain[-2]))
+    jaw, other = (  # points of the surfaces in the file's world, (n, 3)
+        np.vstack([np.zeros((0, 3)), *(tree.in_world(b, points[b]) for b in group if b in points)])
+        for group in (tree.members[chain[-1]], tree.members[chain[-2]])
+    )
     frames, hinge = [], is_hinge(model, joint)
     for value in jaw_positions(joint_range(model, joint), is_hinge=hinge):
         rotation = transform(quaternion=(math.cos(value / 2.0), 0.0, 0.0, math.sin(value / 2.0)))
@@ -351,35 +347,26 @@ def _collision_meshes(model: mujoco.MjModel) -> Iterator[Surface]:
     """Yield the meshes that can touch."""
     geoms = [geom for geom in touching_geoms(model) if model.geom_dataid[geom] >= 0]
     for mesh in dict.fromkeys(int(model.geom_dataid[geom]) for geom in geoms):
-        first, count = int(model.mesh_faceadr[mesh]), int(model.mesh_facenum[mesh])
-        faces = np.asarray(model.mesh_face[first : first + count], dtype=np.int64)
-        yield Surface(str(model.mesh(mesh).name), mesh_vertices(model, mesh), faces)
-
-
-def _points_of(tree: MjcfTree, group: int, points_on: Mapping[int, Array]) -> Array:
-    """Return points of the surface of a group, all joints at zero, in the file's world (n, 3)."""
-    clouds = [tree.in_world(b, points_on[b]) for b in tree.members[group] if b in points_on]
-    return np.concatenate([np.zeros((0, 3)), *clouds])
+        yield Surface(str(model.mesh(mesh).name), *mesh_triangles(model, mesh))
 
 
 def _refuse_actuators(model: mujoco.MjModel, path: Path) -> None:
     """Refuse actuators that do not control a position and do not rest at zero."""
     for index in range(model.nu):
         if kind_of(model, index) == UNKNOWN:
+            kinds = (
+                mujoco.mjtDyn(int(model.actuator_dyntype[index])),
+                mujoco.mjtGain(int(model.actuator_gaintype[index])),
+                mujoco.mjtBias(int(model.actuator_biastype[index])),
+            )
+            dynamics, gain, bias = (kind.name.partition("_")[2].lower() for kind in kinds)
             raise DescriptionError(
                 "expected <position> or another actuator whose signal is a position (general with "
-                "biasprm '0 -k -d'), or one that rests at zero (motor, velocity), found "
-                f"{_kind_text(model, index)}; use <position> in a copy of the file",
+                "biasprm '0 -k -d'), or one that rests at zero (motor, velocity), found dynamics "
+                f"{dynamics}, gain {gain}, bias {bias}; use <position> in a copy of the file",
                 file=path,
                 field=f"actuator '{model.actuator(index).name}'",
             )
-
-
-def _kind_text(model: mujoco.MjModel, index: int) -> str:
-    dynamics = mujoco.mjtDyn(int(model.actuator_dyntype[index])).name.removeprefix("mjDYN_")
-    gain = mujoco.mjtGain(int(model.actuator_gaintype[index])).name.removeprefix("mjGAIN_")
-    bias = mujoco.mjtBias(int(model.actuator_biastype[index])).name.removeprefix("mjBIAS_")
-    return f"dynamics {dynamics.lower()}, gain {gain.lower()}, bias {bias.lower()}"
 
 
 def _tips(tree: MjcfTree, points_on: Mapping[int, Array]) -> dict[int, Array]:
@@ -449,7 +436,11 @@ def _in_hand(fingers: tuple[Finger, ...], pose: Pose) -> tuple[Finger, ...]:
 # Differences between file and scene
 def conflicts(whole: mujoco.MjModel, attached: mujoco.MjModel) -> list[str]:
     """List the settings of an MJCF file that a scene overrides, or that change a grasp."""
-    messages = [*_contacts(whole, attached), *_limits(attached)]
+    moving = moving_joints(attached)
+    free = [str(attached.joint(j).name) for j in moving if not attached.jnt_limited[j]]
+    messages = _contacts(whole, attached)
+    if free:
+        messages.append(f"no limits: {', '.join(free)}; targets stay within ±180° or ±0.1 m")
     if _lacks_compensation(attached):
         messages.append(
             "its bodies have no gravity compensation (gravcomp): under gravity its joints sag as "
@@ -470,22 +461,17 @@ def list_unused_options(whole: mujoco.MjModel) -> list[str]:
     pyramidal = int(option.cone) == mujoco.mjtCone.mjCONE_PYRAMIDAL
     changed = ["cone pyramidal"] if pyramidal else []
     changed += [
-        f"{name} {value:g}"
-        for name, value in (
-            ("timestep", option.timestep),
-            ("impratio", option.impratio),
-            ("noslip_iterations", option.noslip_iterations),
-        )
-        if value != getattr(defaults, name)
+        f"{name} {getattr(option, name):g}"
+        for name in ("timestep", "impratio", "noslip_iterations")
+        if getattr(option, name) != getattr(defaults, name)
     ]
     if int(option.integrator) != int(defaults.integrator):
         kind = mujoco.mjtIntegrator(int(option.integrator)).name.removeprefix("mjINT_").lower()
         changed.append(f"integrator {kind}")
     if tuple(option.gravity.tolist()) != EARTH:
         changed.append(f"gravity ({', '.join(f'{part:g}' for part in option.gravity)})")
-    if not changed:
-        return []
-    return [f"options of the file are replaced by those of the scene: {', '.join(changed)}"]
+    text = "options of the file are replaced by those of the scene"
+    return [f"{text}: {', '.join(changed)}"] if changed else []
 
 
 def _contacts(whole: mujoco.MjModel, attached: mujoco.MjModel) -> list[str]:
@@ -515,11 +501,7 @@ def _contacts(whole: mujoco.MjModel, attached: mujoco.MjModel) -> list[str]:
 
 
 def geom_frictions(model: mujoco.MjModel) -> tuple[GeomFriction, ...]:
-    """Return the friction of geoms that can touch; none where all have MuJoCo's default.
-
-    Args:
-        model: The hand as attached.
-    """
+    """Return the friction of the geoms that can touch; none where all have MuJoCo's default."""
     geoms: dict[tuple[float | None, bool], list[str]] = {}
     for geom in touching_geoms(model):
         overrides = bool(model.geom_priority[geom] > 0)
@@ -537,9 +519,136 @@ def geom_frictions(model: mujoco.MjModel) -> tuple[GeomFriction, ...]:
     )
 
 
-def _limits(attached: mujoco.MjModel) -> list[str]:
-    moving = moving_joints(attached)
-    free = [str(attached.joint(j).name) for j in moving if not attached.jnt_limited[j]]
-    if not free:
-        return []
-    return [f"no limits: {', '.join(free)}; targets stay within ±180° or ±0.1 m"]
+# Arms
+def mjcf_arm(path: Path) -> Arm:
+    """Make an arm from a MuJoCo model.
+
+    Its joints get position servos with the stiffness and force limits of the position actuators in
+    the file, if any. Its links are visible and do not collide.
+
+    Raises:
+        DescriptionError: The file is wrong, or its joints are not a single chain.
+
+    Warns:
+        SoftgraspWarning: Something is left out.
+    """
+    source = read_model(path)
+    tree = tree_of(alone(source, (), path))
+    tree.palm = 0
+    moving = [group for group in tree.members if tree.joints(group)]
+    if any(len(tree.children[group]) > 1 for group in [0, *moving]):
+        raise DescriptionError(
+            "expected an arm whose joints are one chain, found branches; load a hand separately",
+            file=path,
+        )
+    for note in source.dropped:
+        warnings.warn(f"{path.name}: {note}", SoftgraspWarning, stacklevel=3)
+    tree.starts = starts_of(source, tree)
+    (chain,) = fingers_of(tree, set())
+    servos = _servos(tree.model)
+    rows = [
+        row.replace(
+            name=row.name.removeprefix(source.prefix),
+            joint_name=row.joint_name.removeprefix(source.prefix),
+            driven=True,
+            bodies=(),
+            parts=_parts(tree, source, row, path),
+            inertial=row.inertial and _heavy_enough(row.inertial),
+            **servos.get(row.joint_name, {}),
+        )
+        for row in chain.phalanges
+    ]
+    last = tree.model.joint(chain.phalanges[-1].joint_name).id
+    return Arm(
+        name=source.spec.modelname or path.stem,
+        chain=chain.replace(phalanges=tuple(rows), name="arm", tip=_tool(tree, last).position),
+        tool=_tool(tree, last),
+        source=f"{path.name} (MJCF)",
+    )
+
+
+def _heavy_enough(inertial: Inertial) -> Inertial:
+    if inertial.mass >= MIN_MASS:
+        return inertial
+    return inertial.replace(mass=MIN_MASS, inertia=(MIN_MASS * 0.01**2,) * 3 + (0.0, 0.0, 0.0))
+
+
+def _servos(model: mujoco.MjModel) -> dict[str, dict[str, float]]:
+    """Return stiffness and force limit of the position actuators, by joint."""
+    fields: dict[str, dict[str, float]] = {}
+    arms = moments(model, mujoco.MjData(model))
+    for joint in range(model.njnt):
+        if model.jnt_actfrclimited[joint]:
+            limit = float(np.abs(model.jnt_actfrcrange[joint]).max())
+            fields[str(model.joint(joint).name)] = {"force_limit": limit}
+    for index in range(model.nu):
+        (dofs,) = np.nonzero(arms[index])
+        if kind_of(model, index) != POSITION or len(dofs) != 1:
+            continue
+        arm = abs(float(arms[index, dofs[0]]))
+        servo_fields = fields.setdefault(str(model.joint(int(model.dof_jntid[dofs[0]])).name), {})
+        servo_fields["servo_stiffness"] = -float(model.actuator_biasprm[index, 1]) * arm * arm
+        if model.actuator_forcelimited[index]:
+            force = float(np.abs(model.actuator_forcerange[index]).max())
+            servo_fields["force_limit"] = arm * force
+    for joint in moving_joints(model):
+        # by default a stiff servo that can carry its chain and 5 kg at 1 m
+        below = float(model.body_subtreemass[model.jnt_bodyid[joint]]) + 5.0
+        servo_fields = fields.setdefault(str(model.joint(joint).name), {})
+        servo_fields.setdefault("force_limit", 9.81 * below)
+        servo_fields.setdefault("servo_stiffness", 100.0 * servo_fields["force_limit"])
+    return fields
+
+
+def _parts(tree: MjcfTree, source: SourceModel, row: Phalanx, path: Path) -> tuple[Part, ...]:
+    """Return the shapes of a phalanx in its frame, visible ones if there are any."""
+    model = tree.model
+    joint = model.joint(row.joint_name).id
+    group = int(model.jnt_bodyid[joint])
+    if tree.joints(group)[-1] != joint:
+        return ()
+    carry = np.linalg.inv(joint_frame(tree, joint))
+    geoms = np.flatnonzero(np.isin(model.geom_bodyid, tree.members[group])).tolist()
+    visible = [geom for geom in geoms if model.geom_group[geom] <= 2] or geoms
+    parts = []
+    for geom in visible:
+        is_mesh = int(model.geom_type[geom]) == GEOM.mjGEOM_MESH
+        shape = _mesh(source, model, geom, path) if is_mesh else primitive_of(model, geom)
+        if shape is not None:
+            parts.append(Part(shape=shape, pose=pose_of(carry @ _frame_of(tree, geom))))
+    return tuple(parts)
+
+
+def _frame_of(tree: MjcfTree, geom: int) -> Array:
+    """Frame of a geom with all joints at zero, of a mesh that of its file, (4, 4)."""
+    model, body = tree.model, int(tree.model.geom_bodyid[geom])
+    world = frame_of(tree.data.xpos[body], tree.data.xmat[body])
+    frame = world @ transform(model.geom_pos[geom], model.geom_quat[geom])
+    if (mesh := int(model.geom_dataid[geom])) >= 0:
+        frame = frame @ np.linalg.inv(transform(model.mesh_pos[mesh], model.mesh_quat[mesh]))
+    return np.asarray(frame)
+
+
+def _mesh(source: SourceModel, model: mujoco.MjModel, geom: int, path: Path) -> Mesh | None:
+    """Return the mesh of a geom by its file; None if it has none or is not readable."""
+    name = str(model.mesh(int(model.geom_dataid[geom])).name).removeprefix(source.prefix)
+    mesh = source.spec.mesh(name)
+    file = path.parent / with_slashes(source.spec.meshdir or "") / with_slashes(mesh.file or "")
+    if not mesh.file or file.suffix.lower() not in MESH_SUFFIXES or not file.is_file():
+        return None
+    x, y, z = (float(part) for part in mesh.scale)
+    return Mesh(file=assets.portable_name(file), scale=(x, y, z), collision="hull")
+
+
+def _tool(tree: MjcfTree, last: int) -> Pose:
+    """Return the frame of the hand: a site of the last link, or the last joint."""
+    model, data = tree.model, tree.data
+    mujoco.mj_kinematics(model, data)
+    group = int(model.jnt_bodyid[last])
+    for flange_name in FLANGES:
+        for site in range(model.nsite):
+            name = str(model.site(site).name)
+            if name.endswith(flange_name) and model.body_weldid[model.site_bodyid[site]] == group:
+                world = frame_of(data.site_xpos[site], data.site_xmat[site])
+                return pose_of(np.linalg.inv(joint_frame(tree, last)) @ world)
+    return Pose()

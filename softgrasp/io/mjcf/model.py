@@ -54,39 +54,25 @@ TAKEN = {BASE, "object", "table", "arm", "wrist", "floor", "sky", "key", "start"
 TAKEN_BEFORE = ("object_", "table_", "arm_")
 """Names and prefixes that scenes use."""
 NAMED = (
-    "bodies",
-    "joints",
-    "geoms",
-    "sites",
-    "cameras",
-    "tendons",
-    "actuators",
-    "equalities",
-    "sensors",
-    "meshes",
-    "materials",
-    "textures",
-    "hfields",
-    "pairs",
-    "excludes",
+    "bodies joints geoms sites cameras tendons actuators equalities sensors meshes materials "
+    "textures hfields pairs excludes"
 )
 MOVING = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
 BOTH_GROUP, SEEN_GROUP, TOUCHED_GROUP = 0, 2, 3
 """Geom groups: visible and colliding, visible only, colliding only."""
-INERTIA_OPTIONS = (
-    "inertiagrouprange", "inertiafromgeom", "settotalmass", "boundmass", "boundinertia",
-    "balanceinertia",
-)  # fmt: skip
-"""Attributes of ``<compiler>`` by which MuJoCo infers or changes masses and inertias."""
-NO_OPTIONS = ((0, 5), mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_AUTO, -1.0, 0.0, 0.0, False)
-"""Their defaults."""
+INERTIA_OPTIONS = {
+    "inertiagrouprange": (0, 5),
+    "inertiafromgeom": mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_AUTO,
+    "settotalmass": -1.0,
+    "boundmass": 0.0,
+    "boundinertia": 0.0,
+    "balanceinertia": False,
+}
+"""Attributes of ``<compiler>`` by which MuJoCo infers or changes masses, with their defaults."""
 GEOM, TRANSMISSION = mujoco.mjtGeom, mujoco.mjtTrn
 ROOT = "mujoco"
-DIRECTORY_ATTRIBUTE = {
-    "mesh": "meshdir",
-    "skin": "meshdir",
-    "hfield": "meshdir",
-    "texture": "texturedir",
+DIRECTORY_ATTRIBUTE = dict.fromkeys(("mesh", "skin", "hfield"), "meshdir") | {
+    "texture": "texturedir"
 }
 """Attribute of ``<compiler>`` with the directory of an element's files."""
 MAX_ATTACHED = 1_000
@@ -132,20 +118,6 @@ def read_model(path: Path) -> SourceModel:
     return _read(path, states, tuple(missing))
 
 
-def check_hash(digest: str, expected: str | None, path: Path) -> None:
-    """Refuse model files that have changed since they were hashed.
-
-    Raises:
-        DescriptionError: The hash differs.
-    """
-    if expected not in (None, digest):
-        raise DescriptionError(
-            f"expected the model with SHA-256 {expected}, found {digest}: the file, or one that it "
-            "includes or a mesh of it, has changed",
-            file=path,
-        )
-
-
 def attach(
     spec: mujoco.MjSpec,
     source: SourceModel,
@@ -169,10 +141,14 @@ def attach(
         servos: Servos to add after the actuators of the file.
         weightless: Compensate the weight of all bodies of the model.
     """
+    paired = {name for pair in source.spec.pairs for name in (pair.geomname1, pair.geomname2)}
     child = source.spec.copy()
-    _sort_geoms(child)
-    for body in child.bodies if weightless else ():
-        if body.name != "world":
+    for body in child.bodies:
+        touching = [can_touch(geom) or geom.name in paired for geom in body.geoms]
+        touched = BOTH_GROUP if all(touching) else TOUCHED_GROUP
+        for geom, touches in zip(body.geoms, touching, strict=True):
+            geom.group = touched if touches else SEEN_GROUP
+        if weightless and body.name != "world":
             body.gravcomp = 1.0
     frame = carrier.add_frame(pos=list(pose.position), quat=list(pose.quaternion))
     with _quiet():
@@ -235,10 +211,7 @@ def triangles_of(model: mujoco.MjModel, geom: int) -> Triangles:
         ValueError: The geom has no triangulated type.
     """
     if int(model.geom_type[geom]) == GEOM.mjGEOM_MESH:
-        mesh = int(model.geom_dataid[geom])
-        first, count = int(model.mesh_faceadr[mesh]), int(model.mesh_facenum[mesh])
-        faces = model.mesh_face[first : first + count].astype(np.int64)
-        return mesh_vertices(model, mesh), faces
+        return mesh_triangles(model, int(model.geom_dataid[geom]))
     shape = primitive_of(model, geom)
     if shape is None:
         raise ValueError(f"geom {geom}: expected a primitive or mesh geom")
@@ -249,6 +222,12 @@ def mesh_vertices(model: mujoco.MjModel, mesh: int) -> Array:
     """Return the vertices of a mesh in the frame of its geoms, (n, 3) [m]."""
     first, count = int(model.mesh_vertadr[mesh]), int(model.mesh_vertnum[mesh])
     return np.asarray(model.mesh_vert[first : first + count], dtype=float)
+
+
+def mesh_triangles(model: mujoco.MjModel, mesh: int) -> Triangles:
+    """Return vertices and faces of a mesh in the frame of its geoms [m]."""
+    first, count = int(model.mesh_faceadr[mesh]), int(model.mesh_facenum[mesh])
+    return mesh_vertices(model, mesh), model.mesh_face[first : first + count].astype(np.int64)
 
 
 # Files of a model
@@ -265,11 +244,7 @@ def model_files(path: Path, *, textures: bool = True) -> list[Path]:
 
 
 def _documents(path: Path) -> dict[Path, Element]:
-    """Read a model and all documents that it includes.
-
-    Raises:
-        DescriptionError: One is missing or not XML, or the first one is a part of a model.
-    """
+    """Read a complete model and all documents that it includes."""
     documents: dict[Path, Element] = {}
     _read_document(path, path.parent, documents)
     root = documents[path]
@@ -303,21 +278,10 @@ def _files(
     above: tuple[Path, ...] = (),
     copies: int = 1,
 ) -> tuple[list[Path], list[MissingFile]]:
-    """List the files of a model and of the models that it attaches, and those that are missing.
-
-    Args:
-        path: Model.
-        documents: The model and the documents that it includes.
-        textures: Whether to list the files of textures.
-        above: Models that attach it, the outermost first.
-        copies: Largest number of times that it is read and attached.
-    """
-    directories: dict[str, str] = {}
+    """List the files of a model and of all models that it attaches, and those that are missing."""
     # the last one counts, in the order in which includes are replaced by their files
-    for compiler in merge(path, path.parent, documents).iter("compiler"):
-        for key in ("meshdir", "texturedir", "assetdir", "strippath"):
-            if key in compiler.attrib:
-                directories[key] = str(compiler.get(key))
+    compilers = merge(path, path.parent, documents).iter("compiler")
+    directories = {str(k): str(v) for item in compilers for k, v in item.attrib.items()}
     copies *= sum(1 for root in documents.values() for _ in root.iter("model", "attach"))
     files, missing = list(documents), []
     for document, root in documents.items():
@@ -338,12 +302,7 @@ def _files(
 def _list_attached_files(
     file: Path, part: _Asset, textures: bool, above: tuple[Path, ...], copies: int
 ) -> list[Path]:
-    """List the files of a model that others attach; see ``_files``.
-
-    Raises:
-        DescriptionError: It attaches itself, which ends MuJoCo, or its copies are too many or have
-            too many elements; a file of it is missing.
-    """
+    """List the files of a model that ``above`` attach, and refuse one that attaches itself."""
     expected = ""
     if file.resolve() in {item.resolve() for item in above}:
         expected = f"expected a model that does not attach itself, found {file.name} again"
@@ -362,14 +321,19 @@ def _list_attached_files(
 
 
 def source_model(model: HandModel) -> SourceModel:
-    """Read the model file of a hand and check its hash.
+    """Read the model file of a hand, which must not have changed since it was hashed.
 
     Raises:
         DescriptionError: It is missing, wrong, or has changed.
     """
     path = resolve_file(model.file)
     source = read_model(path)
-    check_hash(source.sha256, model.sha256, path)
+    if model.sha256 not in (None, source.sha256):
+        raise DescriptionError(
+            f"expected the model with SHA-256 {model.sha256}, found {source.sha256}: the file, or "
+            "one that it includes or a mesh of it, has changed",
+            file=path,
+        )
     return source
 
 
@@ -429,10 +393,10 @@ def _asset_file(asset: _Asset, directory: Path, directories: dict[str, str]) -> 
     directory_name = directories.get(
         DIRECTORY_ATTRIBUTE.get(asset.kind, ""), directories.get("assetdir", "")
     )
-    directory_name = "" if asset.kind == "model" else directory_name
     name = with_slashes(asset.file)
     name = Path(name).name if directories.get("strippath") == "true" else name
-    file = directory / with_slashes(directory_name) / name
+    inside = "" if asset.kind == "model" else with_slashes(directory_name)
+    file = directory / inside / name
     if file.is_file():
         return file
     alike = in_any_case(file)
@@ -536,27 +500,17 @@ def _refuse_parts(spec: mujoco.MjSpec, whole: mujoco.MjModel, path: Path) -> Non
 
 
 def _drop(spec: mujoco.MjSpec, whole: mujoco.MjModel, path: Path) -> list[str]:
-    """Remove elements that scenes have themselves; return messages about them.
-
-    Args:
-        spec: Model, which is changed.
-        whole: The same, compiled.
-        path: Its file.
-    """
+    """Remove elements of a model that scenes have themselves; return messages about them."""
     messages = []
     for key in list(spec.keys):
         spec.delete(key)
     for light in list(spec.lights):
         spec.delete(light)
-    floors = [
-        geom
-        for geom in spec.worldbody.geoms
-        if geom.type in (GEOM.mjGEOM_PLANE, GEOM.mjGEOM_HFIELD)
-    ]
+    planes = (GEOM.mjGEOM_PLANE, GEOM.mjGEOM_HFIELD)
+    floors = [geom for geom in spec.worldbody.geoms if geom.type in planes]
     if floors:
-        messages.append(
-            f"{_list_names('floor', [geom.name for geom in floors])} of the file is left out"
-        )
+        names = _list_names("floor", [geom.name for geom in floors])
+        messages.append(f"{names} of the file is left out")
     actuated = _find_actuated_roots(whole)
     left_out_bodies = [
         body
@@ -593,10 +547,7 @@ def _drop(spec: mujoco.MjSpec, whole: mujoco.MjModel, path: Path) -> list[str]:
 
 
 def _find_actuated_roots(whole: mujoco.MjModel) -> set[str]:
-    """Names of the bodies on the world whose trees an actuator moves, directly or by constraints.
-
-    Empty for a model without actuators of joints or tendons.
-    """
+    """Names of the bodies on the world whose trees an actuator moves, also by constraints."""
     moved = moments(whole, mujoco.MjData(whole)).any(axis=0)
     roots = {int(whole.body_rootid[whole.dof_bodyid[dof]]) for dof in np.flatnonzero(moved)}
     for first, second in _find_coupled_bodies(whole):
@@ -656,9 +607,9 @@ def _keep_inertias(spec: mujoco.MjSpec, whole: mujoco.MjModel, *, fused: bool) -
         whole: The same, compiled without fusing static bodies.
         fused: Whether the file fuses them: those on the world then do not count in its total mass.
     """
-    compiler, pairs = spec.compiler, zip(INERTIA_OPTIONS, NO_OPTIONS, strict=True)
     # MuJoCo will drop settotalmass
-    options = {key: value for key, value in pairs if hasattr(compiler, key)}
+    compiler = spec.compiler
+    options = {key: value for key, value in INERTIA_OPTIONS.items() if hasattr(compiler, key)}
     if all(np.array_equal(getattr(compiler, key), value) for key, value in options.items()):
         return
     mass, moves = whole.body_mass, whole.body_weldid != 0
@@ -703,9 +654,8 @@ def _name(parts: Iterable[Any], preferred: Callable[[Any, int], str]) -> None:
 
 def _clashes(spec: mujoco.MjSpec) -> bool:
     """Return whether scenes use a name of the file themselves."""
-    names = {part.name for kind in NAMED for part in getattr(spec, kind)} - {"world", ""}
-    bodies = {body.name for body in spec.bodies}
-    sensors = {f"{body}_contact" for body in bodies}
+    names = {part.name for kind in NAMED.split() for part in getattr(spec, kind)} - {"world", ""}
+    sensors = {f"{body.name}_contact" for body in spec.bodies}
     return bool(
         names & TAKEN
         or {sensor.name for sensor in spec.sensors} & sensors
@@ -713,26 +663,9 @@ def _clashes(spec: mujoco.MjSpec) -> bool:
     )
 
 
-# Attachment
-def _sort_geoms(child: mujoco.MjSpec) -> None:
-    paired = {name for pair in child.pairs for name in (pair.geomname1, pair.geomname2)}
-    for body in child.bodies:
-        geoms = list(body.geoms)
-        touching = [can_touch(geom) or geom.name in paired for geom in geoms]
-        is_visual = not all(touching)
-        for geom, touches in zip(geoms, touching, strict=True):
-            if touches:
-                geom.group = TOUCHED_GROUP if is_visual else BOTH_GROUP
-            else:
-                geom.group = SEEN_GROUP
-
-
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Suppress MuJoCo's warnings about differing and deprecated options.
-
-    ``conflicts`` reports the former.
-    """
+    """Suppress MuJoCo's warnings about deprecated options, and differing ones (``conflicts``)."""
     before = mujoco.get_mju_user_warning()
     mujoco.set_mju_user_warning(lambda _message: None)
     try:

@@ -78,9 +78,9 @@ def read_mjcf_object(
         for geom in range(model.ngeom)
         if model.geom_bodyid[geom] in read.bodies and int(model.geom_type[geom]) not in GROUND
     ]
-    can_touch = [geom for geom in geoms if _touches(model, geom)]
-    drawn = [geom for geom in geoms if not _touches(model, geom)] if can_touch else []
-    touching = can_touch or geoms
+    can_touch = (model.geom_contype | model.geom_conaffinity).astype(bool)
+    touching = [geom for geom in geoms if can_touch[geom]] or geoms
+    drawn = [geom for geom in geoms if geom not in touching]
     frictions = [float(model.geom_friction[geom, 0]) for geom in touching]
     colors = [_rgba(model, geom) for geom in drawn or touching]
     stated = [color for color in colors if color not in UNSTATED and color[3] > 0.0]
@@ -146,13 +146,8 @@ def _report_left_out(path: Path, model: mujoco.MjModel, bodies: NDArray[np.int64
     }
     if others:
         named = ", ".join(f"'{name}'" for name in sorted(others))
-        warnings.warn(
-            f"{path}: left out beside the free body: {named}", SoftgraspWarning, stacklevel=4
-        )
-
-
-def _touches(model: mujoco.MjModel, geom: int) -> bool:
-    return bool(model.geom_contype[geom] or model.geom_conaffinity[geom])
+        text = f"{path}: left out beside the free body: {named}"
+        warnings.warn(text, SoftgraspWarning, stacklevel=4)
 
 
 def _rgba(model: mujoco.MjModel, geom: int) -> tuple[float, float, float, float]:
@@ -169,11 +164,8 @@ def _part(read: _Model, geom: int) -> Part:
     shape = primitive_of(model, geom)
     if shape is None:
         if int(model.geom_type[geom]) != int(GEOM.mjGEOM_MESH):
-            raise DescriptionError(
-                "expected primitives and meshes, found the geom "
-                f"'{model.geom(geom).name}' of another type",
-                file=read.path,
-            )
+            text = f"found the geom '{model.geom(geom).name}' of another type"
+            raise DescriptionError(f"expected primitives and meshes, {text}", file=read.path)
         shape, inside = _mesh(read, int(model.geom_dataid[geom]))
         frame = frame @ np.linalg.inv(inside)
     return Part(shape=shape, pose=pose_of(frame))
@@ -204,7 +196,5 @@ def _mesh(read: _Model, index: int) -> tuple[Shape, Array]:
             file=read.path,
         )
     x, y, z = scale.tolist()
-    shape = Mesh(
-        file=portable_name(file), scale=x if x == y == z > 0.0 else (x, y, z), collision="link"
-    )
-    return stamp(shape), inside
+    factor = x if x == y == z > 0.0 else (x, y, z)
+    return stamp(Mesh(file=portable_name(file), scale=factor, collision="link")), inside

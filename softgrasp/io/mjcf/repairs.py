@@ -52,14 +52,8 @@ class MissingFile(NamedTuple):
 
 
 # Unknown attributes and elements
-
-
 def readable_spec(path: Path, documents: Mapping[Path, Element]) -> tuple[mujoco.MjSpec, list[str]]:
-    """Read a model without the attributes and elements that MuJoCo does not know.
-
-    Args:
-        path: Model.
-        documents: Root elements of the model and of all documents that it includes.
+    """Read a model and what it includes without what MuJoCo does not know.
 
     Returns:
         The model, and messages with the lines of what is left out.
@@ -87,7 +81,11 @@ def readable_spec(path: Path, documents: Mapping[Path, Element]) -> tuple[mujoco
             left_out.setdefault(what, []).append(f"{file}:{line_of(element)}")
             continue
         spec.modelfiledir = str(path.parent)
-        return spec, [_left_out_message(what, lines) for what, lines in left_out.items()]
+        return spec, [
+            f"left out, as MuJoCo does not read it: {what} "
+            f"({', '.join(lines[:MAX_LINES])}{', …' if lines[MAX_LINES:] else ''})"
+            for what, lines in left_out.items()
+        ]
     raise ValueError(f"Error: more than {MAX_UNKNOWN} attributes and elements are unknown")
 
 
@@ -157,40 +155,23 @@ def _is_misspelt(word: str) -> bool:
     return word not in usual and bool(get_close_matches(word, usual, n=1, cutoff=0.75))
 
 
-def _left_out_message(what: str, lines: Sequence[str]) -> str:
-    shown = ", ".join(lines[:MAX_LINES]) + (", …" if lines[MAX_LINES:] else "")
-    return f"left out, as MuJoCo does not read it: {what} ({shown})"
-
-
 # Angles
-
-
 def angles_in_radians(spec: mujoco.MjSpec, documents: Mapping[Path, Element]) -> list[str]:
     """Read angles as radians where a file states no unit and its ranges cannot be degrees.
 
     Without ``<compiler angle>`` MuJoCo reads degrees. Files that are meant to be included in
     another model often omit it; then no hinge has a range beyond one rotation in radians.
 
-    Args:
-        spec: Model, which is changed.
-        documents: Root elements of all documents of the model.
-
     Returns:
         Message about the change; empty without one.
     """
-    stated = any(
-        "angle" in item.attrib for root in documents.values() for item in root.iter("compiler")
-    )
+    items = [item for root in documents.values() for item in root.iter("*")]
+    stated = any("angle" in item.attrib for item in items if item.tag == "compiler")
     if stated or not spec.compiler.degree:
         return []
     hinges = [joint for joint in spec.joints if joint.type == mujoco.mjtJoint.mjJNT_HINGE]
     widest = max((abs(float(end)) for hinge in hinges for end in hinge.range), default=0.0)
-    eulers = [
-        abs(float(part))
-        for root in documents.values()
-        for item in root.iter("*")
-        for part in str(item.get("euler", "")).split()
-    ]
+    eulers = [abs(float(part)) for item in items for part in str(item.get("euler", "")).split()]
     if not 0.0 < widest <= math.tau or max(eulers, default=0.0) > math.tau:
         return []
     spec.compiler.degree = False
@@ -201,14 +182,8 @@ def angles_in_radians(spec: mujoco.MjSpec, documents: Mapping[Path, Element]) ->
 
 
 # Meshes
-
-
 def missing_meshes(spec: mujoco.MjSpec, missing: Sequence[MissingFile]) -> list[str]:
-    """Leave out geoms that cannot collide whose mesh files are missing.
-
-    Args:
-        spec: Model, which is changed.
-        missing: Files that do not exist.
+    """Leave out geoms of a model that cannot collide and whose mesh files are missing.
 
     Returns:
         Message about the meshes; empty without one.
@@ -241,13 +216,8 @@ def _needed(geom: mujoco.MjsGeom) -> bool:
 
 
 # Servos
-
-
 def position_biases(spec: mujoco.MjSpec) -> list[str]:
     """Give actuators with the parameters of a position servo, but no ``biastype``, that type.
-
-    Args:
-        spec: Model, which is changed.
 
     Returns:
         Message about the actuators; empty without one.

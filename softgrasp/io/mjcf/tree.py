@@ -84,8 +84,7 @@ def tree_of(model: mujoco.MjModel) -> MjcfTree:
         group = int(model.body_weldid[body])
         tree.members[group].append(body)
         if group == body:
-            parent = int(model.body_weldid[model.body_parentid[body]])
-            tree.children[parent].append(body)
+            tree.children[int(model.body_weldid[model.body_parentid[body]])].append(body)
     while len(tree.children[tree.palm]) == 1:
         (only,) = tree.children[tree.palm]
         if all(len(tree.children[group]) <= 1 for group in tree.below(only)):
@@ -120,12 +119,7 @@ def touching_bodies(tree: MjcfTree) -> tuple[str, ...]:
 
 
 def fingers_of(tree: MjcfTree, driven: set[str]) -> tuple[Finger, ...]:
-    """Make fingers of placed phalanges from the chains of a model, in the file's world frame.
-
-    Args:
-        tree: The model.
-        driven: Names of the actuated joints.
-    """
+    """Make fingers of placed phalanges from chains, in the world frame of the file."""
     chains: list[tuple[list[int], str]] = []
     carry: list[int] = []
     group = tree.palm
@@ -146,12 +140,7 @@ def fingers_of(tree: MjcfTree, driven: set[str]) -> tuple[Finger, ...]:
 
 
 def closed(model: mujoco.MjModel, data: mujoco.MjData, held: NDArray[np.bool_]) -> bool:
-    """Solve the equality constraints for the free joints by Gauss–Newton iteration.
-
-    Args:
-        model: The model.
-        data: State; ``qpos`` and kinematics are updated.
-        held: Degrees of freedom that are fixed, booleans (nv,).
+    """Solve the equality constraints for the joints that are not ``held``, (nv,), by Gauss–Newton.
 
     Returns:
         Whether the constraints hold to 0.1 mm or mrad.
@@ -168,10 +157,9 @@ def closed(model: mujoco.MjModel, data: mujoco.MjData, held: NDArray[np.bool_]) 
             return True
         jacobian = _jacobian(model, data)[rows][:, ~held]
         correction = np.linalg.lstsq(jacobian, -residual, rcond=1e-8)[0]
+        longest = max(np.abs(correction).max(initial=0.0), 1e-12)
         step = np.zeros(model.nv)
-        step[~held] = correction * min(
-            1.0, LONGEST_STEP / max(np.abs(correction).max(initial=0.0), 1e-12)
-        )
+        step[~held] = correction * min(1.0, LONGEST_STEP / longest)
         mujoco.mj_integratePos(model, data.qpos, step, 1.0)
     mujoco.mj_kinematics(model, data)
     return bool(np.abs(residual).max(initial=0.0) < 1e-4)
@@ -223,10 +211,7 @@ def _finger_names(tree: MjcfTree, chains: list[list[int]], has_wrist: bool) -> l
         common.append(shared if len(bodies) > 1 and len(shared) > 1 else name)
     if has_wrist:
         common[0] = WRIST
-    return [
-        name if common.count(name) == 1 else unique_name
-        for name, unique_name in zip(common, first, strict=True)
-    ]
+    return [n if common.count(n) == 1 else body for n, body in zip(common, first, strict=True)]
 
 
 # Fingers
@@ -261,8 +246,11 @@ def _row(tree: MjcfTree, group: int | None, joint: int, origin: Array) -> Phalan
     low, high = joint_range(model, joint)
     body: dict[str, Any] = {}
     if group is not None:
-        touching = () if group == tree.palm else tuple(tree.touching(group))
-        body = {"bodies": touching, "inertial": _inertial(tree, group, joint)}
+        body["bodies"] = () if group == tree.palm else tuple(tree.touching(group))
+        weight = weight_of(model, tree.data, tree.members[group], joint_frame(tree, joint))
+        if weight is not None and weight.inertia is not None:
+            center, inertia = Origin(xyz=triple(weight.center)), inertia_moments(weight.inertia)
+            body["inertial"] = Inertial(mass=weight.mass, origin=center, inertia=inertia)
     return Phalanx(
         name=f"{name}_link" if group is None else tree.name(group),
         joint_name=name,
@@ -276,18 +264,6 @@ def _row(tree: MjcfTree, group: int | None, joint: int, origin: Array) -> Phalan
         friction_loss=float(model.dof_frictionloss[dof]),
         armature=float(model.dof_armature[dof]),
         **body,
-    )
-
-
-def _inertial(tree: MjcfTree, group: int, joint: int) -> Inertial | None:
-    """Mass and inertia of a group in the frame of its last joint."""
-    weight = weight_of(tree.model, tree.data, tree.members[group], joint_frame(tree, joint))
-    if weight is None or weight.inertia is None:
-        return None
-    return Inertial(
-        mass=weight.mass,
-        origin=Origin(xyz=triple(weight.center)),
-        inertia=inertia_moments(weight.inertia),
     )
 
 

@@ -1,21 +1,29 @@
-"""Orientation of a soft finger in its CAD mesh: axis, clamped end, and side with the bellows.
+"""A soft finger in its CAD mesh: axis, clamped end, side with the bellows, valleys between them.
 
 The side is that of the bellows, or else that to which the chamber is displaced from the centroid of
 the material: pressure bends the finger away from it. The clamped end is the one into which the
 chamber opens, the thicker one, or the one with the larger flat face.
+
+A valley is a minimum of the smoothed height. Its prominence (height that has to be climbed to leave
+it towards the lower side) is at least ``MIN_DEPTH`` of the median height, which surface noise does
+not reach, and at least ``MIN_DEPTH_RATIO`` of the most prominent one, which ripples on the bellows
+do not reach. Minima between which the height does not rise by ``MIN_DEPTH`` are one valley: a flat
+bottom has several.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.ndimage import gaussian_filter1d
+from scipy.signal import find_peaks, peak_widths
 
 from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.io.mesh_repair import Solid, piece_labels
 from softgrasp.io.mesh_sections import Sections, extents, sections
-from softgrasp.io.soft_finger.valleys import find_valleys
 from softgrasp.mechanics.transforms import Array
 
 Base: TypeAlias = Literal["auto", "start", "end"] | Sequence[float]
@@ -47,6 +55,16 @@ OPENING = (0.01, 0.02, 0.03)
 """Fractions of the length between an end and the sections that show whether the chamber opens."""
 FACING = 0.9
 """Cosine of the angle to the axis, above which a face is normal to the finger [–]."""
+SMOOTHING = 0.002
+"""Standard deviation of the smoothing over the length of the profile [–]."""
+MIN_DEPTH = 0.03
+"""Smallest prominence of a valley over the median height [–]."""
+MIN_DEPTH_RATIO = 0.15
+"""Smallest prominence of a valley over that of the deepest [–]."""
+STANDS_OUT = 2.0
+"""Smallest ratio of prominences of the last expected valley and the first unexpected one [–]."""
+BOTTOM = 0.05
+"""Fraction of the prominence of a valley that belongs to its bottom [–]."""
 
 
 def finger_axes(
@@ -77,7 +95,11 @@ def finger_axes(
     Raises:
         DescriptionError: A direction is zero, ``up`` is along the finger, or there is no such base.
     """
-    x = _principal(solid) if axis is None else _unit(axis, "axis")
+    if axis is None:
+        x = np.linalg.eigh(solid.inertia)[1][:, 0]  # of smallest inertia
+        x = np.asarray(x * np.sign(x[np.argmax(np.abs(x))]))
+    else:
+        x = _unit(axis, "axis")
     z, warning = _upper(solid, x, up)
     doubt = ""
     if axis is None:
@@ -91,12 +113,6 @@ def finger_axes(
 
 def _upper(solid: Solid, x: Array, up: Sequence[float] | None) -> tuple[Array, str]:
     return _detect_up(solid, x) if up is None else (_square_to(x, up), "")
-
-
-def _principal(solid: Solid) -> Array:
-    """Axis of smallest inertia, with its largest coordinate positive."""
-    x = np.linalg.eigh(solid.inertia)[1][:, 0]
-    return np.asarray(x * np.sign(x[np.argmax(np.abs(x))]))
 
 
 def _detect_up(solid: Solid, x: Array) -> tuple[Array, str]:
@@ -303,3 +319,81 @@ def _square_to(x: Array, up: Sequence[float] | Array) -> Array:
 def point_text(point: Array) -> str:
     """Format a direction or a point (3,) for a message."""
     return "(" + ", ".join(f"{value:.3g}" for value in (point.round(6) + 0.0).tolist()) + ")"
+
+
+# Valleys
+class Valleys(NamedTuple):
+    """Valleys between the bellows of a finger's profile, in order."""
+
+    positions: Array
+    """Along the axis, in the middle of the bottom [m], (n,)."""
+    depths: Array
+    """Prominences [m], (n,)."""
+
+
+def find_valleys(positions: ArrayLike, heights: ArrayLike, expected: int | None = None) -> Valleys:
+    """Detect the valleys of a profile, with sub-sample resolution; there may be none.
+
+    Args:
+        positions: Evenly spaced and ascending [m], (m,).
+        heights: Height of the finger [m], (m,).
+        expected: Number of valleys, if known; the deepest ones are taken if they are clearly
+            deeper than the others.
+
+    Raises:
+        DescriptionError: There is not the expected number; the message has those detected.
+    """
+    along, profile = np.asarray(positions, dtype=float), np.asarray(heights, dtype=float)
+    smooth = gaussian_filter1d(profile, SMOOTHING * len(profile))
+    min_depth = MIN_DEPTH * float(np.median(smooth))
+    minima, properties = find_peaks(-smooth, prominence=min_depth)
+    separate = _separate(smooth, minima, min_depth)
+    minima = minima[separate]
+    left, right = peak_widths(-smooth, minima, rel_height=BOTTOM)[2:]
+    middles = np.interp(0.5 * (left + right), np.arange(len(along)), along)
+    valleys = Valleys(middles, properties["prominences"][separate])
+    if expected is not None:
+        return _deepest(valleys, expected, min_depth)
+    deep = valleys.depths >= MIN_DEPTH_RATIO * valleys.depths.max(initial=0.0)
+    return Valleys(*(values[deep] for values in valleys))
+
+
+def _separate(smooth: Array, minima: NDArray[np.intp], min_depth: float) -> NDArray[np.intp]:
+    """Return indices of minima from which the profile rises by ``min_depth`` before the next.
+
+    Prominences do not distinguish equally deep minima of one flat bottom.
+    """
+    kept: list[int] = []
+    for index, here in enumerate(minima):
+        if kept:
+            before = minima[kept[-1]]
+            higher = max(smooth[before], smooth[here])
+            if smooth[before : here + 1].max() - higher < min_depth:
+                if smooth[here] < smooth[before]:
+                    kept[-1] = index
+                continue
+        kept.append(index)
+    return np.array(kept, dtype=np.intp)
+
+
+def _deepest(valleys: Valleys, count: int, min_depth: float) -> Valleys:
+    order = np.argsort(valleys.depths)[::-1]
+    if count < 1:
+        raise DescriptionError(f"expected at least 1 valley, found {count}")
+    if len(order) < count:
+        raise _refused(f"{count} valley{'s' * (count != 1)} between bellows", valleys, min_depth)
+    taken, left = order[:count], order[count:]
+    if len(left) and valleys.depths[taken[-1]] < STANDS_OUT * valleys.depths[left[0]]:
+        raise _refused(f"{count} valley{'s' * (count != 1)} deeper than others", valleys, min_depth)
+    return Valleys(*(values[np.sort(taken)] for values in valleys))
+
+
+def _refused(expected: str, valleys: Valleys, min_depth: float) -> DescriptionError:
+    positions, depths = (", ".join(f"{x:.3g}" for x in (1e3 * one).tolist()) for one in valleys)
+    detected = f"none that is {min_depth * 1e3:.2g} mm deep"
+    if positions:
+        detected = f"{len(valleys.depths)}, at {positions} mm and {depths} mm deep"
+    return DescriptionError(
+        f"expected {expected}, found {detected}; give their positions along the finger, from the "
+        "base in metres, such as valleys=(0.008, 0.016), --valleys 8mm,16mm"
+    )

@@ -1,4 +1,4 @@
-"""Soft fingers from CAD meshes: rigid links between the valleys of the bellows.
+"""Soft fingers, and hands of equal ones, from CAD meshes: rigid links between valleys of bellows.
 
 The mesh is laid along +x (axes), its valleys are detected in the profile of its height (valleys),
 and it is cut there into links (mesh_sections). A joint lies at the centroid of the cross-section
@@ -20,7 +20,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from softgrasp.continuum.rld import joint_compliances
-from softgrasp.description.soft_finger import FingerMesh, SoftFinger, SoftJoint, SoftLink
+from softgrasp.description.actuation import Rates
+from softgrasp.description.contact import Contact
+from softgrasp.description.geometry import Cylinder, Pose
+from softgrasp.description.hand import GraspPreset, Grasps, Hand, Palm
+from softgrasp.description.soft_finger import (
+    FingerMesh,
+    MountedSoftFinger,
+    SoftFinger,
+    SoftJoint,
+    SoftLink,
+)
 from softgrasp.errors import DescriptionError, SoftgraspWarning, did_you_mean
 from softgrasp.io.load import current_hashes, input_hashes
 from softgrasp.io.mesh import LARGEST, SMALLEST, USUAL, resolve_file
@@ -35,10 +45,10 @@ from softgrasp.io.mesh_sections import (
     sections,
     slices,
 )
-from softgrasp.io.soft_finger.axes import Base, finger_axes, point_text
-from softgrasp.io.soft_finger.valleys import find_valleys
-from softgrasp.mechanics.transforms import Array, triple
-from softgrasp.units import LENGTH_UNITS
+from softgrasp.io.soft_finger.axes import Base, find_valleys, finger_axes, point_text
+from softgrasp.mechanics.hand_kinematics import pose_of
+from softgrasp.mechanics.transforms import Array, rotate_about, translate, triple
+from softgrasp.units import LENGTH_UNITS, LengthUnit
 
 Profile: TypeAlias = Callable[[Array], ArrayLike]
 """Bending stiffness [N·m²] as a function of the distance from the base [m]."""
@@ -54,6 +64,21 @@ SMALLEST_PART = 0.02
 """Area over that of the section above which a separate part counts [–]."""
 LATTICE = 0.25
 """Fraction of sections in separate parts above which a finger is a lattice [–]."""
+MAX_FINGERS = 12
+"""Largest number of fingers of a hand."""
+SILICONE_MODULUS, SILICONE_DENSITY = 0.7e6, 1100.0
+"""Young's modulus [Pa] and density [kg/m³] of silicone of Shore A 30."""
+SILICONE_LOSS = 2.5e-3
+"""Damping over stiffness of its joints [s], as of the finger of Hadi et al. (2025)."""
+SILICONE_CONTACT = Contact(stiffness=5e3, damping=20.0, static_friction=0.9)
+OPENING = 1.25
+"""Opening between straight fingers over the width of the object [–]."""
+CENTER_FRACTION = 0.8
+"""Distance of the object from the palm over the finger length [–]."""
+CLOSING_TIME = 2.5
+"""Time in which the pressure reaches its limit [s]."""
+PALM_HEIGHT = 0.01
+"""Height of the palm [m]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,11 +187,10 @@ def finger_from_mesh(
     stiffness = _stiffness_profile(sliced, bending_stiffness, youngs_modulus)
     compliances = joint_compliances(sliced.joints[:, 0], sliced.positions, stiffness)
     count = len(compliances)
+    gains: Any = pressure_gain
     if isinstance(pressure_gain, str):
         chambers = _chamber_gains(sliced, stiffness, compliances, file=Path(path))
-        gains: float | Sequence[float] = (_widening(poisson_ratio) * chambers).tolist()
-    else:
-        gains = pressure_gain
+        gains = (_widening(poisson_ratio) * chambers).tolist()
     joints = tuple(
         SoftJoint(
             position=triple(position), stiffness=1.0 / compliance, damping=loss, pressure_gain=gain
@@ -179,13 +203,14 @@ def finger_from_mesh(
             strict=True,
         )
     )
-    file = Path(path)
+    file, plural = Path(path), "s" * (count != 1)
+    how = f"divided into {count} cell" if sliced.divided else f"sliced at {count} valley"
     return SoftFinger(
         name=name or file.stem,
         joints=joints,
         links=_links(sliced, density, mass),
         tip=triple(sliced.tip),
-        source=f"{file.name}, {_slicing(sliced)}",
+        source=f"{file.name}, {how}{plural}",
         mesh=_mesh(file, sliced, reading),
     )
 
@@ -200,17 +225,7 @@ def slice_finger(
     valleys: int | Sequence[float] | None = None,
     cells: int | None = None,
 ) -> SlicedFinger:
-    """Align a mesh with +x, detect its valleys and cut it there.
-
-    Args:
-        path: STL, OBJ, PLY, GLB or OFF.
-        units: Unit of the file: m, dm, cm, mm or in.
-        axis: Direction of the finger in the file's frame; detected by default.
-        up: Direction to the bellows in the file's frame; detected by default.
-        base: Which end is clamped: ``auto``, ``start`` or ``end`` (the lower or higher coordinate
-            along the axis), or a point near it in the file's frame [m].
-        valleys: Their positions from the base [m], or their number; detected by default.
-        cells: As of ``finger_from_mesh``.
+    """Align a mesh with +x, detect its valleys and cut it there; arguments of ``finger_from_mesh``.
 
     Raises:
         DescriptionError: The file is not a closed mesh, is a lattice, has another number of
@@ -365,13 +380,6 @@ def _solid(file: Path, units: str) -> Solid:
     return solid
 
 
-def _slicing(sliced: SlicedFinger) -> str:
-    """Describe how a finger was cut."""
-    count = len(sliced.joints)
-    what = "cell" if sliced.divided else "valley"
-    return f"{'divided into' if sliced.divided else 'sliced at'} {count} {what}{'s' * (count != 1)}"
-
-
 def _slice(
     vertices: Array,
     faces: Faces,
@@ -399,8 +407,10 @@ def _slice(
     cavities = (
         side[inner, 1] - origin[2] for side in extents(vertices, faces, stations, holes=True)
     )
+    frame = np.eye(4)
+    frame[:3, :3], frame[:3, 3] = axes.T, axes.T @ origin
     sliced = SlicedFinger(
-        transform=_transform(axes, origin),
+        transform=frame,
         joints=np.stack([at, np.zeros_like(at), levels[:-1] - levels[0]], -1),
         tip=np.array([end - base, 0.0, levels[-1] - levels[0]]),
         pieces=tuple(slices(vertices - origin, faces, at)),
@@ -419,8 +429,7 @@ def _slice(
 def _fill_sections(vertices: Array, faces: Faces, stations: Array) -> Sections:
     """Compute cross-sections with filled chambers; refuse a gap in the finger."""
     outer = sections(vertices, faces, stations, filled=True)
-    areas = outer.areas
-    gaps = stations[np.flatnonzero(areas[1:-1] <= 0.0) + 1]
+    gaps = stations[np.flatnonzero(outer.areas[1:-1] <= 0.0) + 1]
     if len(gaps):
         raise DescriptionError(
             "expected one body from base to tip, found a gap "
@@ -462,12 +471,11 @@ def _positions(
 ) -> tuple[Array, str]:
     """Return the positions of the joints from the base, and an assumption about them."""
     if cells is not None:
-        if positions is not None:
-            raise DescriptionError("expected cells or valleys, found both", field="cells")
-        if not float(cells).is_integer() or cells < 1:
-            raise DescriptionError(
-                f"expected a whole number from 1 on, found {cells}", field="cells"
-            )
+        problem = "" if positions is None else "cells or valleys, found both"
+        if not problem and (not float(cells).is_integer() or cells < 1):
+            problem = f"a whole number from 1 on, found {cells}"
+        if problem:
+            raise DescriptionError(f"expected {problem}", field="cells")
         return _middles(int(cells), length), ""
     if positions is None or isinstance(positions, int | np.integer):
         expected = None if positions is None else int(positions)
@@ -498,22 +506,124 @@ def _check(positions: Sequence[float], length: float) -> Array:
     return at
 
 
-def _transform(axes: Array, origin: Array) -> Array:
-    """Frame of the finger in that of the file; the origin is along the finger's axes."""
-    transform = np.eye(4)
-    transform[:3, :3] = axes.T
-    transform[:3, 3] = axes.T @ origin
-    return transform
-
-
 def _size_warning(length: float, units: str) -> str:
     """Warn about an implausible unit, with a suggestion."""
     if SMALLEST <= length <= LARGEST:
         return ""
     metres = length / LENGTH_UNITS[units]
-    fitting = [
-        unit for unit, factor in LENGTH_UNITS.items() if USUAL[0] <= metres * factor <= USUAL[1]
-    ]
+    fitting = [one for one, f in LENGTH_UNITS.items() if USUAL[0] <= metres * f <= USUAL[1]]
     guess = min(fitting, key=lambda unit: unit not in ("mm", "m"), default="")
     cure = f"is the file in {guess}? Give units='{guess}'" if guess else "check its units"
     return f"the finger is {length:.3g} m long; {cure}"
+
+
+# Hands
+def soft_hand_from_mesh(
+    path: str | Path,
+    *,
+    fingers: int,
+    opening: float,
+    pressure: float | None = None,
+    youngs_modulus: float = SILICONE_MODULUS,
+    poisson_ratio: float | None = None,
+    units: str | None = None,
+    valleys: int | Sequence[float] | None = None,
+    cells: int | None = None,
+    axis: Sequence[float] | None = None,
+    up: Sequence[float] | None = None,
+    base: Base = "auto",
+) -> Hand:
+    """Make a hand of equal soft fingers around a circle, pointing down, from the mesh of one.
+
+    The finger is of silicone, and its chambers are those of the mesh.
+
+    Args:
+        path: Mesh of the finger with its chambers.
+        fingers: Number of fingers.
+        opening: Diameter of the circle between the flat sides of the straight fingers [m].
+        pressure: Working pressure of the grasps, the limit of the fingers [Pa]; by default it is
+            searched for each object, up to what bends a free finger by half a turn.
+        youngs_modulus: [Pa]
+        poisson_ratio: As of ``finger_from_mesh``: of walls that widen; by default they do not.
+        units: Unit of the file; by default m, or mm where the finger would be longer than 1 m.
+        valleys: As of ``finger_from_mesh``.
+        cells: As of ``finger_from_mesh``.
+        axis: As of ``finger_from_mesh``.
+        up: As of ``finger_from_mesh``.
+        base: As of ``finger_from_mesh``.
+
+    Raises:
+        DescriptionError: The number of fingers, the opening or the pressure is out of range, or as
+            ``finger_from_mesh``.
+
+    Warns:
+        SoftgraspWarning: The file is taken to be in mm, or as ``finger_from_mesh``.
+    """
+    if not 2 <= fingers <= MAX_FINGERS:
+        raise DescriptionError(f"expected 2 to {MAX_FINGERS}, found {fingers}", field="fingers")
+    for field, value in {"opening": opening, "pressure": pressure}.items():
+        if value is not None and not 0.0 < value < np.inf:
+            raise DescriptionError(f"expected a number above 0, found {value:g}", field=field)
+    file = Path(path)
+    finger = finger_from_mesh(
+        file,
+        youngs_modulus=youngs_modulus,
+        density=SILICONE_DENSITY,
+        pressure_gain="chambers",
+        poisson_ratio=poisson_ratio,
+        units=unit_of_mesh(file) if units is None else units,
+        valleys=valleys,
+        cells=cells,
+        axis=axis,
+        up=up,
+        base=base,
+    )
+    joints = (joint.replace(damping=SILICONE_LOSS * joint.stiffness) for joint in finger.joints)
+    finger = finger.replace(joints=tuple(joints))
+    limit = float(f"{np.pi / finger.bending:.2g}") if pressure is None else pressure
+    low = min(link.center[2] - 0.5 * link.size[2] for link in finger.links)
+    high = max(link.center[2] + 0.5 * link.size[2] for link in finger.links)
+    radius = 0.5 * opening - low
+    hanging = rotate_about("y", 0.5 * np.pi)  # from the palm, bending to the middle
+    grasp = GraspPreset(
+        center=(0.0, 0.0, -CENTER_FRACTION * finger.tip[0]),
+        rates=Rates([limit / CLOSING_TIME]),
+        pressure=limit,
+        from_above=True,
+        per_object=pressure is None,
+    )
+    palm = Cylinder(radius=radius + high, height=PALM_HEIGHT)
+    return Hand(
+        name=f"{finger.name}_{fingers}",
+        soft_fingers=tuple(
+            MountedSoftFinger(
+                name=f"F{index + 1}",
+                base=pose_of(rotate_about("z", angle) @ translate(x=radius) @ hanging),
+                finger=finger,
+                limits=(0.0, limit),
+            )
+            for index, angle in enumerate(2.0 * np.pi * k / fingers for k in range(fingers))
+        ),
+        palm=Palm(kind="shape", shape=palm, pose=Pose(position=(0.0, 0.0, 0.5 * PALM_HEIGHT))),
+        contact=SILICONE_CONTACT,
+        grasps=Grasps(power=grasp, precision=grasp),
+        source=f"{fingers} fingers, {finger.source}",
+        notes=() if finger.mesh is None else finger.mesh.notes,
+    )
+
+
+def unit_of_mesh(file: Path) -> LengthUnit:
+    """Return m, or mm for the mesh of a finger that would be longer than 1 m.
+
+    Warns:
+        SoftgraspWarning: It is taken to be in mm.
+    """
+    vertices, _ = read_triangles(file)
+    if float(np.ptp(vertices, axis=0).max()) <= 1.0:
+        return "m"
+    warnings.warn(
+        f"{file.name}: the finger would be longer than 1 m; the file is taken to be in mm",
+        SoftgraspWarning,
+        stacklevel=3,
+    )
+    return "mm"

@@ -1,4 +1,4 @@
-"""Hands from U(C)RDF, URDF and xacro files, alone or with a YAML file beside the model.
+"""Hands and arms from U(C)RDF, URDF and xacro files, alone or with a YAML file beside the model.
 
 A robot with bendables becomes a soft hand (soft_hand); a rigid one gets palm, fingers, couplings,
 servos and synthesized grasps. The hand's frame is that of the root link. The YAML file
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -21,8 +21,10 @@ import numpy as np
 
 from softgrasp.assets import ROBOT_SUFFIXES
 from softgrasp.description.actuation import Coupling, Rates
+from softgrasp.description.arm import Arm
 from softgrasp.description.base import error_at
 from softgrasp.description.finger import Finger, Phalanx
+from softgrasp.description.geometry import Pose
 from softgrasp.description.hand import (
     RESERVED_NAMES,
     RESERVED_PREFIXES,
@@ -34,12 +36,7 @@ from softgrasp.description.hand import (
 from softgrasp.description.robot import Link, Robot
 from softgrasp.errors import DescriptionError, SoftgraspWarning, did_you_mean
 from softgrasp.grasp_synthesis import DescribedHand, synthesize_grasps
-from softgrasp.io.grasp_presets import (
-    change_grasps,
-    link_surfaces,
-    preset_of,
-    rename_fingers,
-)
+from softgrasp.io.grasp_presets import change_grasps, link_surfaces, preset_of, rename_fingers
 from softgrasp.io.hand_sanity import (
     hull_note,
     list_described_meshes,
@@ -48,9 +45,9 @@ from softgrasp.io.hand_sanity import (
     warn_of_unopposed,
 )
 from softgrasp.io.input_limits import MAX_JOINTS
-from softgrasp.io.urdf.joints import HAND, IMPLAUSIBLE, ServoRules, follow, ranges
 from softgrasp.io.urdf.kinematic_tree import (
     WRIST,
+    Chain,
     HandTree,
     Machine,
     finger_of,
@@ -59,21 +56,30 @@ from softgrasp.io.urdf.kinematic_tree import (
     wrist_joints,
 )
 from softgrasp.io.urdf.length_unit import refuse_wrong_units, robot_units
-from softgrasp.io.urdf.links import believable_density, parts_of, touching
+from softgrasp.io.urdf.links import (
+    ARM,
+    HAND,
+    IMPLAUSIBLE,
+    ServoRules,
+    believable_density,
+    follow,
+    parts_of,
+    ranges,
+    touching,
+)
 from softgrasp.io.urdf.reader import Settings, keep_below, make_of_robot
 from softgrasp.io.urdf.soft_hand import soft_hand
+from softgrasp.io.xml_elements import Element
 from softgrasp.io.yaml_files import Tree, actuator_units, mapping, scaled, take_units, to_si
+from softgrasp.mechanics.hand_kinematics import pose_of
 from softgrasp.mechanics.robot_kinematics import fuse
+from softgrasp.mechanics.transforms import transform
 
 IN_FILE = ("effort", "velocity", "damping", "friction")
 """Fields of a joint that URDF also has, besides ``limits``."""
 IN_ROW = (
-    "servo_stiffness",
-    "servo_damping_ratio",
-    "force_limit",
-    "armature",
-    "stiffness",
-    "rest_angle",
+    *("servo_stiffness", "servo_damping_ratio", "force_limit"),
+    *("armature", "stiffness", "rest_angle"),
 )
 """Fields of a joint that only phalanges have."""
 MODEL = "model"
@@ -105,11 +111,7 @@ def robot_hand(robot: Robot, settings: HandSettings | None = None) -> Hand:
 
 
 def urdf_hand(robot: Robot, settings: HandSettings | None = None) -> Hand:
-    """Make a hand with rigid fingers.
-
-    Args:
-        robot: Robot without bendables.
-        settings: Changes.
+    """Make a hand with rigid fingers of a robot without bendables.
 
     Raises:
         DescriptionError: No joint moves, or more than ``MAX_JOINTS`` do; a joint has no limits, a
@@ -139,14 +141,10 @@ def urdf_hand(robot: Robot, settings: HandSettings | None = None) -> Hand:
     _refuse_millimetres(robot, machine, tree)
     fingers = _fingers(machine, tree, settings)
     root = machine.robot.link(tree.root)
+    names = machine.joint_names
     couplings = tuple(
-        Coupling(
-            joint=machine.joint_names[name],
-            leader=machine.joint_names[follow.leader],
-            ratio=follow.ratio,
-            offset=follow.offset,
-        )
-        for name, follow in machine.follows.items()
+        Coupling(joint=names[name], leader=names[of.leader], ratio=of.ratio, offset=of.offset)
+        for name, of in machine.follows.items()
     )
     hand = Hand(
         name=robot.name,
@@ -160,16 +158,10 @@ def urdf_hand(robot: Robot, settings: HandSettings | None = None) -> Hand:
     )
     hand = hand.replace(notes=(*hand.notes, *hull_note(list_described_meshes(hand))))
     warn_about_units(hand)
-    _warn_about_efforts(hand)
-    return with_synthesized_grasps(hand, _fastest(machine))
-
-
-def _warn_about_efforts(hand: Hand) -> None:
-    """Warn of efforts that are implausible for the size of the hand, in one sentence for all."""
-    odd = [note for note in hand.notes if IMPLAUSIBLE in note]
-    if odd:
+    if odd := [note for note in hand.notes if IMPLAUSIBLE in note]:
         others = f"; {len(odd)} joints are like this one" if len(odd) > 1 else ""
-        warnings.warn(f"hand '{hand.name}': {odd[0]}{others}", SoftgraspWarning, stacklevel=3)
+        warnings.warn(f"hand '{hand.name}': {odd[0]}{others}", SoftgraspWarning, stacklevel=2)
+    return with_synthesized_grasps(hand, _fastest(machine))
 
 
 def machine_of(robot: Robot, rules: ServoRules, density: float | None = None) -> Machine:
@@ -187,16 +179,17 @@ def machine_of(robot: Robot, rules: ServoRules, density: float | None = None) ->
         rules=rules,
         bodies=links,
         joint_names=joints,
-        notes=[*rename("link", links), *rename("joint", joints)],
+        notes=[
+            f"{kind} '{old}' is called '{new}', as softgrasp uses that name or cannot write it"
+            for kind, names in (("link", links), ("joint", joints))
+            for old, new in names.items()
+            if old != new
+        ],
     )
 
 
 def with_synthesized_grasps(hand: Hand, fastest: Mapping[str, float]) -> Hand:
-    """Add synthesized grasps to a hand, and set its start posture to open.
-
-    Args:
-        hand: Hand, whose present grasps are ignored.
-        fastest: Largest rates of actuators by name [rad/s or m/s], where known.
+    """Replace the grasps of a hand by synthesized ones, with the start posture open.
 
     Warns:
         SoftgraspWarning: Its fingers do not oppose one another.
@@ -225,15 +218,6 @@ def usable_names(names: Iterable[str]) -> dict[str, str]:
         taken.add(plain)
         used[name] = plain
     return used
-
-
-def rename(kind: str, names: dict[str, str]) -> list[str]:
-    """List messages about names that differ from those in the file."""
-    return [
-        f"{kind} '{old}' is called '{new}', as softgrasp uses that name or cannot write it"
-        for old, new in names.items()
-        if old != new
-    ]
 
 
 # Robot as hand
@@ -290,26 +274,21 @@ def _standing(finger: Finger, posture: Mapping[str, float]) -> Finger:
 
 # Fields of the YAML file
 def hand_of_file(path: Path, root: str = "") -> Hand:
-    """Make the hand of a robot file, of all its links or of those from one outwards.
-
-    Args:
-        path: The file.
-        root: Name of the first link; by default all links are of the hand.
+    """Make the hand of a robot file, of all its links or of those from a root outwards.
 
     Raises:
         DescriptionError: Something in it is wrong, or there is no such link.
         BackendUnavailable: It is a xacro file, and the xacro package is not installed.
     """
-    return make_of_robot(path, robot_hand, prepare=partial(keep_below, name=root) if root else None)
+    return make_of_robot(path, robot_hand, prepare=_prepare(root))
+
+
+def _prepare(root: str) -> Callable[[Element], None] | None:
+    return partial(keep_below, name=root) if root else None
 
 
 def change_hand(data: dict[str, Tree], directory: Path, root: str = "") -> Hand:
-    """Make the hand of a YAML tree that names a robot file and changes to it.
-
-    Args:
-        data: The tree.
-        directory: Directory of the robot file.
-        root: First link of the hand, instead of that of the tree.
+    """Make the hand of a YAML tree that names a robot file in a directory and changes to it.
 
     Raises:
         DescriptionError: Something in one of the two files is wrong; knows its location.
@@ -327,12 +306,9 @@ def change_hand(data: dict[str, Tree], directory: Path, root: str = "") -> Hand:
     in_file, in_rows = _joint_settings(rest.pop("joints", {}), length, angle)
     settings = HandSettings(density=_positive(rest.pop("density", None)), rows=in_rows)
     stated = str(rest.pop("root", ""))
-    root = root or stated
-    prepare = partial(keep_below, name=root) if root else None
     with robot_units(data.get("units", {}).get("length")):
-        hand = make_of_robot(
-            model, lambda robot: robot_hand(robot, settings), in_file, prepare=prepare
-        )
+        make = partial(robot_hand, settings=settings)
+        hand = make_of_robot(model, make, in_file, prepare=_prepare(root or stated))
     hand = hand.replace(fingers=rename_fingers(hand, names))
     units, fields = actuator_units(hand.actuators, length, angle), to_si(rest, length, angle)
     shared = {"rates": fields.pop("rates")} if "rates" in fields else {}
@@ -360,9 +336,7 @@ def _joint_settings(
     return in_file, {name: fields for name, fields in in_rows.items() if fields}
 
 
-def _for_type(
-    fields: Mapping[str, Any], length: float, angle: float, kind: str
-) -> Mapping[str, Any]:
+def _for_type(fields: Mapping[str, Any], length: float, angle: float, kind: str) -> dict[str, Any]:
     """Convert fields of a joint to those of URDF, in SI."""
     values = {key: value for key, value in fields.items() if key in IN_FILE}
     if "limits" in fields:
@@ -380,3 +354,103 @@ def _positive(value: Tree) -> float | None:
 
 
 assert set(IN_ROW) <= set(Phalanx.model_fields)
+
+
+# Arms
+def read_urdf_arm(
+    path: Path,
+    *,
+    start: Sequence[float] | None = None,
+    tool: Pose | None = None,
+    tool_link: str | None = None,
+) -> Arm:
+    """Read an arm from a URDF or xacro file.
+
+    Args:
+        path: The file.
+        start: Initial joint angles, one per joint [rad]; by default zeros, or the nearest limits.
+        tool: Frame of the hand in the frame of the tool link.
+        tool_link: Link that carries the hand; by default the link that is fixed to the last
+            moving link, or that link itself.
+
+    Raises:
+        DescriptionError: The file is wrong, its robot branches or has no moving joints, a joint
+            follows another one, or there is no such tool link; names file, line and element.
+        BackendUnavailable: It is a xacro file, and the xacro package is not installed.
+
+    Warns:
+        SoftgraspWarning: Something in the file is not kept.
+    """
+    return make_of_robot(path, lambda robot: urdf_arm(robot, start, tool or Pose(), tool_link))
+
+
+def urdf_arm(robot: Robot, start: Sequence[float] | None, tool: Pose, tool_link: str | None) -> Arm:
+    """Make an arm from a robot; arguments as in ``read_urdf_arm``."""
+    if robot.bendables:
+        raise DescriptionError(
+            f"expected rigid joints, found bendable '{robot.bendables[0].name}'",
+            location=("bendables", 0),
+        )
+    machine = machine_of(robot, ARM)
+    chain = finger_of(machine, _only_chain(robot, machine), "")
+    rows = chain.phalanges
+    if start is not None:
+        if len(start) != len(rows):
+            raise DescriptionError(
+                f"expected {len(rows)} numbers, one per joint, found {len(start)}", field="start"
+            )
+        rows = tuple(row.replace(start=float(v)) for row, v in zip(rows, start, strict=True))
+    link = _tool_link(robot, machine, tool_link, chain.body_of(rows[-1]))
+    back = np.linalg.inv(machine.row_frame(machine.link_poses[link].link))
+    flange = back @ machine.link_poses[link].frame @ transform(tool.position, tool.quaternion)
+    return Arm(
+        name=robot.name,
+        chain=chain.replace(name=robot.name, phalanges=rows, verbatim_names=False),
+        tool=pose_of(flange),
+        source=robot.source,
+    )
+
+
+def _only_chain(robot: Robot, machine: Machine) -> Chain:
+    """All moving joints in series."""
+    whole, joints = machine.robot, []
+    link = whole.root
+    while children := [joint for joint in whole.joints if joint.parent == link]:
+        if len(children) > 1:
+            names = ", ".join(f"'{joint.name}'" for joint in children)
+            index = [joint.name for joint in robot.joints].index(children[1].name)
+            raise DescriptionError(
+                f"expected an arm whose joints are in series, found {names} on '{link}'",
+                location=("joints", index, "parent"),
+            )
+        joints.append(children[0])
+        link = children[0].child
+    for joint in joints:
+        if joint.name in machine.follows:
+            index = [other.name for other in robot.joints].index(joint.name)
+            raise DescriptionError(
+                f"expected joints without mimic, found '{joint.name}', which follows another joint",
+                location=("joints", index, "mimic"),
+            )
+    if not joints:
+        raise DescriptionError(
+            f"expected joints that move in '{robot.name}', found none", location=("joints",)
+        )
+    return Chain(robot.name, whole.root, tuple(joints))
+
+
+def _tool_link(robot: Robot, machine: Machine, tool_link_name: str | None, last_body: str) -> str:
+    """Name of the link that carries the hand, fixed to the last moving link."""
+    last = next(name for name, body in machine.bodies.items() if body == last_body)
+    children = [name for name, placed in machine.link_poses.items() if placed.link == last]
+    if tool_link_name is not None:
+        if tool_link_name not in children:
+            raise DescriptionError(
+                f"expected the last moving link '{last}' or a link fixed to it, found "
+                f"'{tool_link_name}'; {did_you_mean(tool_link_name, children)}",
+                field="tool_link",
+            )
+        return tool_link_name
+    carriers = {joint.parent for joint in robot.joints}
+    ends = [name for name in children if name not in carriers]
+    return ends[0] if len(ends) == 1 else last

@@ -18,15 +18,18 @@ from softgrasp.description.base import Vec3
 from softgrasp.description.finger import Finger, Phalanx
 from softgrasp.description.robot import RigidJoint, Robot
 from softgrasp.io.grasp_presets import FAR_END, closes_on, jaw_positions, surface_points
-from softgrasp.io.urdf.joints import (
+from softgrasp.io.urdf.links import (
     FOLLOWER_ARMATURE,
     Followed,
     Range,
     ServoRules,
+    body_fields,
+    frame_along,
     joint_fields,
+    parts_of,
     servo_fields,
+    touching,
 )
-from softgrasp.io.urdf.links import body_fields, frame_along, parts_of, touching
 from softgrasp.mechanics.hand_kinematics import pose_of
 from softgrasp.mechanics.robot_kinematics import LinkPose, joint_frame, origin_frame
 from softgrasp.mechanics.transforms import Array, triple
@@ -105,11 +108,7 @@ def hand_tree(machine: Machine) -> HandTree:
 
 
 def wrist_joints(robot: Robot) -> list[str]:
-    """Return the names of the joints before the first link that carries none or several.
-
-    Args:
-        robot: A robot without fixed joints. Of a chain without branches the last joint is no wrist.
-    """
+    """Name the joints before a link that carries none or several, but not the last of a chain."""
     before, palm = _run(robot, robot.root)
     return [joint.name for joint in (before if _on(robot, palm) else before[:-1])]
 
@@ -138,13 +137,7 @@ def _arm_before(robot: Robot, link: str) -> int:
 
 
 def finger_of(machine: Machine, chain: Chain, on: str) -> Finger:
-    """Make a finger from a chain.
-
-    Args:
-        machine: The robot.
-        chain: Its joints.
-        on: Name of the body that carries it; "" for the palm.
-    """
+    """Make a finger from a chain of a robot on a body; "" for the palm."""
     first, last = chain.joints[0], chain.joints[-1]
     rows = tuple(_row(machine, joint, is_first=joint is first) for joint in chain.joints)
     return Finger(
@@ -167,11 +160,9 @@ def _is_jaw(machine: Machine, joint: RigidJoint) -> bool:
         surface_points([(part.shape, part.pose) for part in parts_of(item, np.eye(4))])
         for item in (link, other)
     )
-    is_hinge = joint.type != "prismatic"
-    positions = jaw_positions(machine.ranges[joint.name], is_hinge=is_hinge)
-    return closes_on(
-        surface, carrier, [joint_frame(joint, value) for value in positions], np.zeros(3)
-    )
+    positions = jaw_positions(machine.ranges[joint.name], is_hinge=joint.type != "prismatic")
+    frames = [joint_frame(joint, value) for value in positions]
+    return closes_on(surface, carrier, frames, np.zeros(3))
 
 
 # Chains
@@ -203,11 +194,10 @@ def _on(robot: Robot, link: str) -> list[RigidJoint]:
 def _name(chains: Sequence[Chain]) -> tuple[Chain, ...]:
     """Name chains by the common prefix of their links."""
     preferred = [chain.name or _common([joint.child for joint in chain.joints]) for chain in chains]
-    named: list[Chain] = []
-    for chain, name in zip(chains, preferred, strict=True):
-        unique = name if preferred.count(name) == 1 else chain.joints[0].child
-        named.append(chain._replace(name=unique))
-    return tuple(named)
+    return tuple(
+        chain._replace(name=name if preferred.count(name) == 1 else chain.joints[0].child)
+        for chain, name in zip(chains, preferred, strict=True)
+    )
 
 
 def _common(links: Sequence[str]) -> str:
@@ -230,7 +220,10 @@ def _row(machine: Machine, joint: RigidJoint, *, is_first: bool) -> Phalanx:
         fields = {"shape": parts[0].shape, "shape_pose": parts[0].pose}
     if not is_first:
         fields["origin"] = pose_of(machine.origin(joint))
-    fields |= _following(joint) if joint.name in machine.follows else _driven(machine, joint)
+    if joint.name in machine.follows:
+        fields |= {"driven": False, "armature": FOLLOWER_ARMATURE[joint.type == "prismatic"]}
+    else:
+        fields |= _driven(machine, joint)
     return Phalanx(
         name=machine.bodies[link.name],
         joint_name=machine.joint_names[joint.name],
@@ -241,27 +234,19 @@ def _row(machine: Machine, joint: RigidJoint, *, is_first: bool) -> Phalanx:
     )
 
 
-def _following(joint: RigidJoint) -> dict[str, float | bool]:
-    return {"driven": False, "armature": FOLLOWER_ARMATURE[joint.type == "prismatic"]}
-
-
 def _driven(machine: Machine, joint: RigidJoint) -> dict[str, float]:
     led = {name for name, follow in machine.follows.items() if follow.leader == joint.name}
-    moved = [joint, *(other for other in machine.robot.joints if other.name in led)]
-    ends = [item.child for item in moved if _is_outermost(machine, item, moved)]
+    moved = {joint.child: joint.parent}
+    moved |= {other.child: other.parent for other in machine.robot.joints if other.name in led}
+    parents = {other.child: other.parent for other in machine.robot.joints}
+    ends = []  # those that no other of the joints moves
+    for child, link in moved.items():
+        while link in parents and link not in moved:
+            link = parents[link]
+        ends += [] if link in moved else [child]
     reach = sum(_reach(machine, link) for link in ends)
     mass = sum(_move_mass(machine, link) for link in ends)
     return servo_fields(joint, reach, mass, machine.rules, machine.notes)
-
-
-def _is_outermost(machine: Machine, joint: RigidJoint, moved: list[RigidJoint]) -> bool:
-    """Return whether no other of the joints moves this one."""
-    parents = {other.child: other.parent for other in machine.robot.joints}
-    above, link = [], joint.parent
-    while link in parents:
-        above.append(link)
-        link = parents[link]
-    return not any(other is not joint and other.child in above for other in moved)
 
 
 def _reach(machine: Machine, link: str) -> float:
@@ -285,24 +270,20 @@ def _move_mass(machine: Machine, link: str) -> float:
 def _tip(machine: Machine, link: str) -> Vec3:
     """Return the end of a link in its phalanx frame: its only fixed child link, or far end."""
     if link not in machine.tips:
-        machine.tips[link] = _detect_tip(machine, link)
+        marks, frame = _marks(machine, link), machine.row_frame(link)
+        link_element = machine.robot.link(link)
+        end = np.zeros(3)
+        if len(marks) == 1:
+            end = (np.linalg.inv(frame) @ marks[0].frame)[:3, 3]
+        is_marked = np.linalg.norm(end) >= SHORTEST_TIP
+        if not is_marked and touching(link_element):
+            points = surface_points([(p.shape, p.pose) for p in parts_of(link_element, frame)])
+            far = np.linalg.norm(points, axis=1)
+            end = points[far >= FAR_END * far.max()].mean(axis=0)
+        elif not is_marked and link_element.inertial is not None:
+            end = frame[:3, :3].T @ link_element.inertial.origin.xyz
+        machine.tips[link] = triple(end)
     return machine.tips[link]
-
-
-def _detect_tip(machine: Machine, link: str) -> Vec3:
-    marks, frame = _marks(machine, link), machine.row_frame(link)
-    link_element = machine.robot.link(link)
-    end = np.zeros(3)
-    if len(marks) == 1:
-        end = (np.linalg.inv(frame) @ marks[0].frame)[:3, 3]
-    is_marked = np.linalg.norm(end) >= SHORTEST_TIP
-    if not is_marked and touching(link_element):
-        points = surface_points([(p.shape, p.pose) for p in parts_of(link_element, frame)])
-        far = np.linalg.norm(points, axis=1)
-        end = points[far >= FAR_END * far.max()].mean(axis=0)
-    elif not is_marked and link_element.inertial is not None:
-        end = frame[:3, :3].T @ link_element.inertial.origin.xyz
-    return triple(end)
 
 
 def _marks(machine: Machine, link: str) -> list[LinkPose]:

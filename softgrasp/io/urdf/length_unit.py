@@ -7,8 +7,7 @@ joints, only they have another unit.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from functools import lru_cache
 from pathlib import Path
@@ -18,10 +17,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from softgrasp.description.bendable import Inertial, Origin
+from softgrasp.description.bendable import Origin
 from softgrasp.description.geometry import Mesh
 from softgrasp.description.robot import Link, LinkGeometry, LinkShape, RigidJoint, Robot
 from softgrasp.errors import DescriptionError
+from softgrasp.io.files import setting
 from softgrasp.io.mesh import LARGEST, resolve_file
 from softgrasp.io.mesh_files import read_triangles
 from softgrasp.io.urdf.links import touching
@@ -140,25 +140,21 @@ def unit_scale(robot: Robot, factor: float, lengths: Lengths | None = None) -> U
         return UnitScale(factor, 1.0, 1.0)
     of_meshes = 1.0 if joints > APART * meshes > 0.0 else factor
     inertials = [link.inertial for link in robot.links if link.inertial is not None]
-    radii = [_gyration(inertial) for inertial in inertials if inertial.inertia is not None]
+    radii = [  # of gyration, in the units of the file
+        math.sqrt(max(sum(inertial.inertia[:3]) / (2.0 * inertial.mass), 0.0))
+        for inertial in inertials
+        if inertial.inertia is not None
+    ]
     same = bool(radii) and median(radii) > GYRATION * max(meshes, joints)
     return UnitScale(of_meshes, factor, factor**2 if same else 1.0)
 
 
-@contextmanager
-def robot_units(units: LengthUnit | None) -> Iterator[None]:
-    """Read robot files in this context with lengths of a unit, where metres are implausible.
+def robot_units(units: LengthUnit | None) -> AbstractContextManager[None]:
+    """Read robot files in this context with a length unit, where metres are implausible.
 
     A robot with lengths of at most ``LARGEST`` is read in metres.
-
-    Args:
-        units: Unit of the files, of the meshes alone as in ``unit_scale``; None for no change.
     """
-    token = _UNITS.set(units or _UNITS.get())
-    try:
-        yield
-    finally:
-        _UNITS.reset(token)
+    return setting(_UNITS, units or _UNITS.get())
 
 
 def with_context_units(robot: Robot) -> Robot:
@@ -212,19 +208,8 @@ def _sizes(shape: LinkGeometry) -> list[float]:
     return [size for value in values for size in (value if isinstance(value, tuple) else [value])]
 
 
-def _gyration(inertial: Inertial) -> float:
-    """Return the radius of gyration in the units of the file."""
-    assert inertial.inertia is not None
-    return math.sqrt(max(sum(inertial.inertia[:3]) / (2.0 * inertial.mass), 0.0))
-
-
 def _times(value: Any, factor: float) -> Any:
-    """Multiply numbers without the noise of binary fractions, which a file would show.
-
-    Args:
-        value: A number, a tuple of numbers, or None, which stays.
-        factor: The factor.
-    """
+    """Multiply a number, those of a tuple, or None without the noise of binary fractions."""
     if isinstance(value, tuple):
         return tuple(_times(item, factor) for item in value)
     return value if value is None or factor == 1.0 else float(f"{value * factor:.12g}")
@@ -239,9 +224,11 @@ def _scale_link(link: Link, scale: UnitScale) -> Link:
     if inertial is not None:
         inertia = _times(inertial.inertia, scale.inertia)
         inertial = inertial.replace(origin=_move(inertial.origin, scale.lengths), inertia=inertia)
-    groups = (tuple(_scale_shape(s, scale) for s in g) for g in (link.visuals, link.collisions))
-    visuals, collisions = groups
-    return link.replace(inertial=inertial, visuals=visuals, collisions=collisions)
+    return link.replace(
+        inertial=inertial,
+        visuals=tuple(_scale_shape(shape, scale) for shape in link.visuals),
+        collisions=tuple(_scale_shape(shape, scale) for shape in link.collisions),
+    )
 
 
 def _scale_shape(part: LinkShape, scale: UnitScale) -> LinkShape:

@@ -6,6 +6,7 @@ other meshes are treated as those of mesh files. ``lateral_friction`` is that of
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -56,8 +57,14 @@ def read_urdf_object(
     frictions: list[float] = []
 
     def prepare(root: Element) -> None:
-        frictions.extend(_take_frictions(root))
-        _drop_massless(root)
+        for link in root.findall("link"):
+            for contact in link.findall("contact"):
+                for friction in contact.findall("lateral_friction"):
+                    frictions.extend(numbers(friction, "value", 1))
+                link.remove(contact)
+            for inertial in link.findall("inertial"):  # some writers add one to every link
+                if inertial.find("mass") is None:
+                    link.remove(inertial)
 
     robot = make_of_robot(path, lambda made: _rigid(made, lock_joints), prepare=prepare)
     (link,) = fuse(robot).robot.links
@@ -79,25 +86,6 @@ def read_urdf_object(
         friction=frictions[0] if frictions else None,
         rgba=colors[0] if colors else None,
     )
-
-
-def _take_frictions(root: Element) -> list[float]:
-    """Return the lateral frictions of links, and remove their ``<contact>``."""
-    frictions: list[float] = []
-    for link in root.findall("link"):
-        for contact in link.findall("contact"):
-            for friction in contact.findall("lateral_friction"):
-                frictions += numbers(friction, "value", 1)
-            link.remove(contact)
-    return frictions
-
-
-def _drop_massless(root: Element) -> None:
-    """Remove inertials without a mass, which some writers add to every link."""
-    for link in root.findall("link"):
-        for inertial in link.findall("inertial"):
-            if inertial.find("mass") is None:
-                link.remove(inertial)
 
 
 def _rigid(robot: Robot, lock_joints: bool) -> Robot:
@@ -125,24 +113,17 @@ def _touching_shape(shape: Shape) -> Shape:
     """Return the shape; of a mesh with several convex groups these are the parts."""
     if not isinstance(shape, Mesh):
         return shape
-    grouped = shape.replace(collision="parts", parts=shape.file)
-    return stamp(grouped if _has_convex_groups(grouped) else shape)
-
-
-def _has_convex_groups(shape: Mesh) -> bool:
     file = resolve_file(shape.file)
-    try:
-        return len(read_groups(file)) > 1 and bool(parts_from(file, np.asarray(shape.scale)))
-    except DescriptionError:
-        return False
+    with suppress(DescriptionError):
+        if len(read_groups(file)) > 1 and parts_from(file, np.asarray(shape.scale)):
+            return stamp(shape.replace(collision="parts", parts=shape.file))
+    return stamp(shape)
 
 
 def _weight(inertial: Inertial | None) -> Weight | None:
     if inertial is None:
         return None
-    frame = origin_frame(inertial.origin)
-    rotation = frame[:3, :3]
-    inertia = None
+    frame, inertia = origin_frame(inertial.origin), None
     if inertial.inertia is not None:
-        inertia = rotation @ inertia_matrix(inertial.inertia) @ rotation.T
+        inertia = frame[:3, :3] @ inertia_matrix(inertial.inertia) @ frame[:3, :3].T
     return Weight(inertial.mass, frame[:3, 3], inertia)

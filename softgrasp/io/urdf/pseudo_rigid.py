@@ -16,7 +16,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from softgrasp.description.base import Vec3
 from softgrasp.description.bendable import Bendable, Chamber, Inertial, Origin
 from softgrasp.description.geometry import Cylinder
 from softgrasp.description.robot import Link, LinkShape, Mimic, RigidJoint, Robot
@@ -26,6 +25,7 @@ from softgrasp.io.urdf.rigid import (
     BentState,
     Names,
     States,
+    control_losses,
     cylinder_inertial,
     disc_thickness,
     fixed_joint,
@@ -145,14 +145,10 @@ def _losses(robot: Robot) -> Iterator[str]:
             yield f"{where}: expected a mass, found none; its cells get a negligible one"
         elif part.inertial != Inertial(mass=part.inertial.mass):
             yield f"{where}: its inertia is replaced by that of a uniform cylinder"
-    if robot.control:
-        names = ", ".join(f"'{system.name}'" for system in robot.control)
-        yield f"ros2_control {names} is left out: plain URDF has no curvature to command"
+    yield from control_losses(robot)
 
 
 # Chains
-
-
 def _chain(robot: Robot, part: Bendable, names: Names) -> tuple[list[Link], list[RigidJoint]]:
     """Make the cells of a bendable with their joints, the last one being its child link's."""
     cells, cell = part.backbone.links, part.backbone.length / part.backbone.links
@@ -202,27 +198,21 @@ def _revolute(part: Bendable, bend: Bend, parent: str, child: str, ahead: float)
     highest = part.theta_max / cells
     rate = part.limits.kappa_dot_max
     x, y = bend.towards
-    axis: Vec3 = (-y + 0.0, x, 0.0)
+    chambers = [actuator for actuator in part.actuation if isinstance(actuator, Chamber)]
+    moment = math.fsum(c.radius * c.area * (c.pressure_max or 0.0) for c in chambers)
     return RigidJoint(
         name=bend.name,
         type="revolute",
         parent=parent,
         child=child,
         origin=Origin(xyz=(0.0, 0.0, ahead)),
-        axis=axis,
+        axis=(-y + 0.0, x, 0.0),
         lower=-highest,
         upper=highest,
-        effort=_moment(part),
+        effort=max(moment, (part.backbone.bending_stiffness or 0.0) * part.kappa_max),
         velocity=highest / RISE_TIME if rate is None else rate * length / cells,
         mimic=None if bend.leader is None else Mimic(joint=bend.leader),
     )
-
-
-def _moment(part: Bendable) -> float:
-    """Return the largest bending moment: of all chambers, or that of the largest curvature."""
-    chambers = [actuator for actuator in part.actuation if isinstance(actuator, Chamber)]
-    moment = math.fsum(c.radius * c.area * (c.pressure_max or 0.0) for c in chambers)
-    return max(moment, (part.backbone.bending_stiffness or 0.0) * part.kappa_max)
 
 
 def _end_rotation(part: Bendable) -> Array:
@@ -232,20 +222,16 @@ def _end_rotation(part: Bendable) -> Array:
 
 
 # Cells
-
-
-def _length(part: Bendable, index: int) -> float:
-    """Return the length of a rigid piece between joints: half a cell at the ends [m]."""
-    cells = part.backbone.links
-    return part.backbone.length / cells * (0.5 if index in (0, cells) else 1.0)
-
-
 def _cell(robot: Robot, part: Bendable, index: int, name: str) -> Link:
     """Make the rigid piece after joint ``index``, along z of its frame."""
-    length = _length(part, index)
+    cells = part.backbone.links
+    length = part.backbone.length / cells * (0.5 if index in (0, cells) else 1.0)
+    mass = _mass(part) * length / part.backbone.length
+    if index and not part.planar:
+        mass -= _hub_mass(part)
     return Link(
         name=name,
-        inertial=_cell_inertial(part, index, length),
+        inertial=cylinder_inertial(part, mass, length, 0.5 * length),
         visuals=tuple(_draw(part, length)),
         collisions=tuple(_collision(robot, part, index, length)),
     )
@@ -303,14 +289,6 @@ def _mass(part: Bendable) -> float:
     return frame_inertial().mass * cells if part.inertial is None else part.inertial.mass
 
 
-def _cell_inertial(part: Bendable, index: int, length: float) -> Inertial:
-    """Return the inertia of a uniform cylinder, without the ball in its joint."""
-    mass = _mass(part) * length / part.backbone.length
-    if index and not part.planar:
-        mass -= _hub_mass(part)
-    return cylinder_inertial(part, mass, length, 0.5 * length)
-
-
 def _hub_mass(part: Bendable) -> float:
     return HUB_FRACTION * 0.5 * _mass(part) / part.backbone.links
 
@@ -319,4 +297,4 @@ def _hub_inertial(part: Bendable) -> Inertial:
     """Return the inertia of the ball between the two joints of a cell."""
     mass = _hub_mass(part)
     moment = 0.4 * mass * (HUB_RADIUS * part.backbone.radius) ** 2
-    return Inertial(mass=mass, inertia=(moment, moment, moment, 0.0, 0.0, 0.0))
+    return Inertial(mass=mass, inertia=(moment,) * 3 + (0.0, 0.0, 0.0))

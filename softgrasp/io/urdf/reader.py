@@ -1,8 +1,8 @@
 """Read robots from U(C)RDF, URDF and xacro files.
 
-Every element becomes plain data for its description class; ``bendable.py`` parses ``<bendable>``
-and ``<hydraulics>``. Of the other elements ``_ROBOT`` lists what is kept, and a warning names
-everything else with its lines.
+Every element becomes plain data for its description class. ``<bendable>`` and ``<hydraulics>``,
+which U(C)RDF adds to URDF, are validated against the schema ``bendable.xsd``; of the other elements
+``_ROBOT`` lists what is kept, and a warning names everything else with its lines.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from softgrasp.assets import MACRO_SUFFIX, MESH_SUFFIXES, ROBOT_SUFFIXES
 from softgrasp.description.robot import Robot
 from softgrasp.errors import BackendUnavailable, DescriptionError, SoftgraspWarning, did_you_mean
 from softgrasp.io.mesh_files import lacks_reader
-from softgrasp.io.urdf.bendable import bendable_tree, hydraulics_tree
 from softgrasp.io.urdf.length_unit import with_context_units
 from softgrasp.io.urdf.xml import (
     UNDECLARED,
     arrange,
+    check_schema,
     expand,
     inertial_tree,
     is_readable,
@@ -67,7 +67,6 @@ LENGTHS = {
 }
 """Attributes of shapes that have no volume where one is 0."""
 ZERO = r"[+-]?(0+\.?0*|\.0+)([eE][+-]?\d+)?"
-GEOMETRIES = ("box", "cylinder", "sphere", "capsule", "mesh")
 Color = tuple[float, ...]
 """Red, green, blue and opacity."""
 Colors = Mapping[str, Color | None]
@@ -133,23 +132,16 @@ def make_of_robot(
         raise error.located(file=path) from None
     except BackendUnavailable as error:
         raise BackendUnavailable(f"{path}: {error}") from None
+    messages = [f"left out: {text}" for text in dropped if text]
     if floating:
-        warnings.warn(
-            f"{path}: floating joints are taken as fixed at their origins: {floating}",
-            SoftgraspWarning,
-            stacklevel=3,
-        )
-    for left_out_text in filter(None, dropped):
-        warnings.warn(f"{path}: left out: {left_out_text}", SoftgraspWarning, stacklevel=3)
+        messages.insert(0, f"floating joints are taken as fixed at their origins: {floating}")
+    for message in messages:
+        warnings.warn(f"{path}: {message}", SoftgraspWarning, stacklevel=3)
     return made
 
 
 def keep_below(robot: Element, name: str) -> None:
-    """Remove everything from a ``<robot>`` that is not carried by a link, and not the link.
-
-    Args:
-        robot: The element; changed.
-        name: The link.
+    """Remove everything from a ``<robot>`` that a link does not carry, and not the link.
 
     Raises:
         DescriptionError: There is no such link.
@@ -209,22 +201,16 @@ def _make(root: Element, directory: Path, make: Callable[[Robot], T], settings: 
         "source": "" if source is None else source.text or "",
         **hydraulics_tree(root),
     }
-    _set_joints(tree["joints"], settings)
+    by_name = {str(joint.get("name", "")).strip(): joint for joint in tree["joints"]}
+    for name, fields in settings.items():
+        if name not in by_name:
+            hint = did_you_mean(name, by_name)
+            raise DescriptionError(f"no joint '{name}'; {hint}", field=f"joints.{name}")
+        by_name[name].update(fields(str(by_name[name].get("type"))))
     try:
         return make(with_context_units(Robot(**tree)))
     except DescriptionError as error:
         raise arrange(error, root) from None
-
-
-def _set_joints(joints: list[dict[str, Any]], settings: Settings) -> None:
-    """Replace fields of joints by those of a side file."""
-    by_name = {str(joint.get("name", "")).strip(): joint for joint in joints}
-    for name, fields in settings.items():
-        if name not in by_name:
-            raise DescriptionError(
-                f"no joint '{name}'; {did_you_mean(name, by_name)}", field=f"joints.{name}"
-            )
-        by_name[name].update(fields(str(by_name[name].get("type"))))
 
 
 # Links
@@ -245,11 +231,6 @@ def colors(robot: Element) -> dict[str, Color | None]:
 def link_tree(element: Element, directory: Path, materials: Colors) -> dict[str, Any]:
     """Parse the fields of a ``Link``; an ``<inertial>`` of mass 0 counts as none.
 
-    Args:
-        element: The ``<link>``.
-        directory: Directory of relative mesh files.
-        materials: Colours by material name.
-
     Raises:
         DescriptionError: Something is missing, duplicated, or not part of URDF.
     """
@@ -269,11 +250,8 @@ def link_tree(element: Element, directory: Path, materials: Colors) -> dict[str,
 
 
 def _shape_tree(element: Element, directory: Path, materials: Colors) -> dict[str, Any]:
-    tree = {
-        **present_attributes(element, "name"),
-        **origin_tree(element),
-        "shape": _geometry(element, directory),
-    }
+    named = present_attributes(element, "name") | origin_tree(element)
+    tree = {**named, "shape": _geometry(element, directory)}
     material = only(element, "material")
     if material is not None:
         tree["rgba"] = _color(material, materials)
@@ -285,9 +263,9 @@ def _geometry(element: Element, directory: Path) -> dict[str, Any]:
     if geometry is None:
         raise element_error(element, "expected <geometry> inside, found none")
     shapes = list(geometry.iterchildren("*"))
-    if len(shapes) != 1 or shapes[0].tag not in GEOMETRIES:
+    if len(shapes) != 1 or shapes[0].tag not in LENGTHS:
         tags = ", ".join(f"<{shape.tag}>" for shape in shapes) or "none"
-        raise element_error(geometry, f"expected one of {', '.join(GEOMETRIES)}, found {tags}")
+        raise element_error(geometry, f"expected one of {', '.join(LENGTHS)}, found {tags}")
     shape = shapes[0]
     match shape.tag:
         case "box":
@@ -295,21 +273,12 @@ def _geometry(element: Element, directory: Path) -> dict[str, Any]:
         case "sphere":
             return {"type": "sphere", **present_numbers(shape, "radius")}
         case "mesh":
-            return _mesh(shape, directory)
+            scale = {"scale": numbers(shape, "scale", 3)} if "scale" in shape.attrib else {}
+            return {"type": "mesh", "file": mesh_name(_with(shape, "filename"), directory), **scale}
     size = present_numbers(shape, "radius", "length")
     if shape.tag == "cylinder" and "length" in size:
         size["height"] = size.pop("length")
     return {"type": shape.tag, **size}
-
-
-def _mesh(element: Element, directory: Path) -> dict[str, Any]:
-    tree: dict[str, Any] = {
-        "type": "mesh",
-        "file": mesh_name(_with(element, "filename"), directory),
-    }
-    if "scale" in element.attrib:
-        tree["scale"] = numbers(element, "scale", 3)
-    return tree
 
 
 def _color(material: Element, materials: Colors) -> Color | None:
@@ -377,18 +346,16 @@ def drop_empty_shapes(robot: Element) -> str:
     removed = []
     for part in (*robot.findall("link/visual"), *robot.findall("link/collision")):
         link, shapes = part.getparent(), part.findall("geometry/*")
-        if link is None or len(shapes) != 1 or not _is_empty(shapes[0]):
+        if link is None or len(shapes) != 1:
+            continue
+        lengths = (shapes[0].get(name, "") for name in LENGTHS.get(str(shapes[0].tag), ()))
+        if not any(re.fullmatch(ZERO, word) for word in " ".join(lengths).split()):
             continue
         link.remove(part)
         if part.tag == "collision":
             line = line_of(shapes[0])
             removed.append(f"<{shapes[0].tag}> of link '{link.get('name', '')}' (line {line})")
     return f"<collision> of size 0, {', '.join(removed)}" if removed else ""
-
-
-def _is_empty(shape: Element) -> bool:
-    lengths = " ".join(shape.get(name, "") for name in LENGTHS.get(str(shape.tag), ()))
-    return any(re.fullmatch(ZERO, word) for word in lengths.split())
 
 
 def _unreadable(mesh: Element, name: str, directory: Path) -> str:
@@ -436,9 +403,8 @@ def joint_tree(element: Element) -> dict[str, Any]:
     tree |= limit | present_numbers(only(element, "dynamics"), "damping", "friction")
     mimic = only(element, "mimic")
     if mimic is not None:
-        tree["mimic"] = present_attributes(mimic, "joint") | present_numbers(
-            mimic, "multiplier", "offset"
-        )
+        numeric = present_numbers(mimic, "multiplier", "offset")
+        tree["mimic"] = present_attributes(mimic, "joint") | numeric
     return tree
 
 
@@ -467,9 +433,8 @@ def control_tree(element: Element) -> dict[str, Any]:
         plugin = only(hardware, "plugin")
         if plugin is not None:
             tree["plugin"] = plugin.text or ""
-        tree["params"] = [
-            (part.get("name", ""), part.text or "") for part in hardware.findall("param")
-        ]
+        params = hardware.findall("param")
+        tree["params"] = [(part.get("name", ""), part.text or "") for part in params]
     return tree
 
 
@@ -493,7 +458,7 @@ def _interface(element: Element) -> dict[str, Any]:
 
 
 # Elements that are not read
-def _leaf(*attributes: str) -> Grammar:
+def _leaf(*attributes: str) -> dict[str, Any]:
     return {ATTRIBUTES: attributes}
 
 
@@ -510,102 +475,147 @@ _SHAPE: Grammar = {
     },
     "material": {ATTRIBUTES: ("name",), "color": _leaf("rgba")},
 }
-_LINK: Grammar = {
-    ATTRIBUTES: ("name",),
-    "inertial": {
-        "origin": _ORIGIN,
-        "mass": _leaf("value"),
-        "inertia": _leaf("ixx", "iyy", "izz", "ixy", "ixz", "iyz"),
-    },
-    "visual": _SHAPE,
-    "collision": _SHAPE,
-}
-_JOINT: Grammar = {
-    ATTRIBUTES: ("name", "type"),
-    "origin": _ORIGIN,
-    "parent": _leaf("link"),
-    "child": _leaf("link"),
-    "axis": _leaf("xyz"),
-    "limit": _leaf("lower", "upper", "effort", "velocity"),
-    "dynamics": _leaf("damping", "friction"),
-    "mimic": _leaf("joint", "multiplier", "offset"),
-}
-_INTERFACE: Grammar = {ATTRIBUTES: ("name",), "param": _leaf("name")}
-_CONTROL: Grammar = {
-    ATTRIBUTES: ("name", "type"),
-    "hardware": {"plugin": {}, "param": _leaf("name")},
-    "joint": {
-        ATTRIBUTES: ("name",),
-        "command_interface": _INTERFACE,
-        "state_interface": _INTERFACE,
-    },
-}
+_INTERFACE = _leaf("name") | {"param": _leaf("name")}
 _ROBOT: Grammar = {
     ATTRIBUTES: ("name", "version"),
     "source": {},
     "material": _SHAPE["material"],
-    "link": _LINK,
-    "joint": _JOINT,
-    "ros2_control": _CONTROL,
+    "link": {
+        ATTRIBUTES: ("name",),
+        "inertial": {
+            "origin": _ORIGIN,
+            "mass": _leaf("value"),
+            "inertia": _leaf("ixx", "iyy", "izz", "ixy", "ixz", "iyz"),
+        },
+        "visual": _SHAPE,
+        "collision": _SHAPE,
+    },
+    "joint": {
+        ATTRIBUTES: ("name", "type"),
+        "origin": _ORIGIN,
+        "parent": _leaf("link"),
+        "child": _leaf("link"),
+        "axis": _leaf("xyz"),
+        "limit": _leaf("lower", "upper", "effort", "velocity"),
+        "dynamics": _leaf("damping", "friction"),
+        "mimic": _leaf("joint", "multiplier", "offset"),
+    },
+    "ros2_control": {
+        ATTRIBUTES: ("name", "type"),
+        "hardware": {"plugin": {}, "param": _leaf("name")},
+        "joint": _leaf("name") | {f"{one}_interface": _INTERFACE for one in ("command", "state")},
+    },
 }
 
 
 def left_out(robot: Element) -> str:
-    """Describe elements and attributes that are not read, with lines; "" if there are none.
-
-    Args:
-        robot: The ``<robot>``; its bendables and hydraulics are validated separately.
-    """
+    """Describe what is not read of a ``<robot>``, with lines; "" for nothing."""
     lines: dict[str, list[int | None]] = {}
     for what, element in _unknown(robot, _ROBOT):
         lines.setdefault(what, []).append(line_of(element))
-    return ", ".join(f"{what}{_in_lines(line_numbers)}" for what, line_numbers in lines.items())
-
-
-def _in_lines(lines: list[int | None]) -> str:
-    known = [str(line) for line in lines if line is not None]
-    if not known:
-        return ""
-    word = "line" if len(known) == 1 else "lines"
-    return f" ({word} {', '.join(known[:MAX_LINES])}{', …' if known[MAX_LINES:] else ''})"
+    texts = []
+    for what, stated in lines.items():
+        known = [str(line) for line in stated if line is not None]
+        shown = ", ".join(known[:MAX_LINES]) + (", …" if known[MAX_LINES:] else "")
+        texts.append(f"{what} (line{'s' * (len(known) > 1)} {shown})" if known else what)
+    return ", ".join(texts)
 
 
 def _unknown(element: Element, grammar: Grammar) -> Iterator[tuple[str, Element]]:
     kept = grammar.get(ATTRIBUTES, ())
     for name in map(str, element.attrib):
         if name not in kept:
-            yield f"attribute {_with_prefix(name)} of <{element.tag}>{_near(name, kept)}", element
+            namespace, _, local = name.removeprefix("{").rpartition("}")
+            shown = f"{namespace.removeprefix(UNDECLARED)}:{local}" if namespace else name
+            yield f"attribute {shown} of <{element.tag}>{_near(name, kept)}", element
     children = [tag for tag in grammar if tag != ATTRIBUTES]
     for child in element.iterchildren("*"):
-        tag = _list_shown(child)
+        tag = str(child.tag)
+        if child.prefix:  # instead of the namespace
+            tag = f"{child.prefix}:{etree.QName(child).localname}"
         if tag in OF_SCHEMA and element.tag == "robot":
             continue
         if tag not in children:
             yield f"<{tag}>{_near(tag, children)}", child
-        elif _is_other_param(child):
+        elif tag == "param" and grammar is _INTERFACE and child.get("name") not in RANGE:
             yield f"<param name='{child.get('name')}'> of <{element.tag}>", child
         else:
             yield from _unknown(child, grammar[tag])
 
 
-def _list_shown(element: Element) -> str:
-    """Return the tag of an element, with its prefix instead of its namespace."""
-    name = etree.QName(element)
-    return f"{element.prefix}:{name.localname}" if element.prefix else str(element.tag)
-
-
-def _with_prefix(name: str) -> str:
-    """Return the name of an attribute, with an undeclared prefix as in the file."""
-    namespace, _, local = name.removeprefix("{").rpartition("}")
-    return f"{namespace.removeprefix(UNDECLARED)}:{local}" if namespace else name
-
-
-def _is_other_param(element: Element) -> bool:
-    parent = element.getparent()
-    of_interface = parent is not None and str(parent.tag).endswith("_interface")
-    return element.tag == "param" and of_interface and element.get("name") not in RANGE
-
-
 def _near(word: str, known: Any) -> str:
     near = get_close_matches(word, list(known), n=1)
     return f"; did you mean {near[0]}?" if near else ""
+
+
+WHOLE = ("links", "discs")
+"""Attributes that are integers."""
+OLD_FRAMES = {"wj": "webster"}
+"""Earlier names of frame conventions."""
+
+
+def bendable_tree(element: Element) -> dict[str, Any]:
+    """Parse the fields of a ``Bendable``.
+
+    Raises:
+        DescriptionError: The schema does not allow the element.
+    """
+    check_schema(element)
+    model = _child(element, "curvature/model")
+    tree: dict[str, Any] = {
+        "name": element.get("name"),
+        "parent": _child(element, "parent").get("link"),
+        "child": _child(element, "child").get("link"),
+        "model": model.get("type"),
+        "limits": _attributes(_child(model, "limits")),
+        "backbone": _attributes(_child(model, "backbone")),
+        "actuation": [
+            {"type": part.tag, **_attributes(part)} for part in element.iterfind("actuation/*")
+        ],
+        **origin_tree(element),
+        **inertial_tree(element),
+    }
+    if "degree" in model.attrib:
+        tree["degree"] = int(model.attrib["degree"])
+    if "frame" in model.attrib:
+        frame = str(model.get("frame"))
+        tree["frame"] = OLD_FRAMES.get(frame, frame)
+    return tree
+
+
+def hydraulics_tree(robot: Element) -> dict[str, Any]:
+    """Parse the field ``hydraulics`` of a robot; empty if there is none.
+
+    Raises:
+        DescriptionError: It is duplicated, or the schema does not allow it.
+    """
+    element = only(robot, "hydraulics")
+    if element is None:
+        return {}
+    check_schema(element)
+    tree: dict[str, Any] = {"drive": {}}
+    for part in element.iterfind("drive/*"):
+        numeric = present_numbers(part, *(str(name) for name in part.attrib if name != "flow"))
+        tree["drive"][str(part.tag)] = numeric | present_attributes(part, "flow")
+    if "segments" in element.attrib:
+        tree["segments"] = int(element.attrib["segments"])
+    load, gravity = element.find("tip_load"), element.find("gravity")
+    if load is not None:
+        vectors = {k: numbers(load, k, 3) for k in ("force", "moment") if k in load.attrib}
+        tree["tip_load"] = present_attributes(load, "frame") | vectors
+    if gravity is not None:
+        tree["gravity"] = numbers(gravity, "xyz", 3)
+    return {"hydraulics": tree}
+
+
+def _attributes(element: Element) -> dict[str, float | int]:
+    """Return all attributes as numbers, validated by the schema."""
+    values: dict[str, float | int] = dict(present_numbers(element, *map(str, element.attrib)))
+    return values | {name: int(values[name]) for name in WHOLE if name in values}
+
+
+def _child(element: Element, path: str) -> Element:
+    """Return a child element, whose presence the schema has validated."""
+    child = element.find(path)
+    assert child is not None
+    return child

@@ -14,21 +14,9 @@ import numpy as np
 
 from softgrasp.continuum import curvature_models
 from softgrasp.description.base import short
-from softgrasp.description.bendable import (
-    LIMIT_TOLERANCE,
-    Backbone,
-    Bendable,
-    Inertial,
-    Origin,
-)
+from softgrasp.description.bendable import LIMIT_TOLERANCE, Backbone, Bendable, Inertial, Origin
 from softgrasp.description.geometry import Cylinder
-from softgrasp.description.robot import (
-    Link,
-    LinkShape,
-    RigidJoint,
-    Robot,
-    curvature_interfaces,
-)
+from softgrasp.description.robot import Link, LinkShape, RigidJoint, Robot, curvature_interfaces
 from softgrasp.errors import DescriptionError, SoftgraspWarning, did_you_mean, either
 from softgrasp.io.urdf.writer import document_text, robot_element
 from softgrasp.mechanics.robot_kinematics import origin_frame, origin_of
@@ -168,13 +156,7 @@ def state_of(part: Bendable, states: States) -> BentState:
 
 
 def frames_along(part: Bendable, state: BentState, fractions: Array) -> Array:
-    """Compute frames at fractions of the backbone length, in its base frame, (n, 4, 4).
-
-    Args:
-        part: The bendable, with its curvature model and frame convention.
-        state: Curvatures, plane and length.
-        fractions: Arc lengths over the length, above 0 and up to 1, (n,).
-    """
+    """Compute frames at fractions (n,) of the backbone length, in its base frame, (n, 4, 4)."""
     degree, values = len(state.kappas) - 1, (*state.kappas, state.phi)
     return curvature_models.frames_along(
         part.model, degree, part.end_frame, values, state.length, fractions
@@ -216,16 +198,18 @@ def _doubts(robot: Robot, states: States) -> list[str]:
         where = f"bendable '{part.name}'"
         messages += [f"{where}: {text}" for text in beyond_limits(part, state_of(part, states))]
         if part.frame != part.end_frame:
-            messages.append(
-                f"{where}: its end has a 'bishop' frame, as no body rotates with the plane"
-            )
-        inertial = part.inertial
-        if inertial is not None and inertial != Inertial(mass=inertial.mass):
+            text = "its end has a 'bishop' frame, as no body rotates with the plane"
+            messages.append(f"{where}: {text}")
+        if part.inertial is not None and part.inertial != Inertial(mass=part.inertial.mass):
             messages.append(f"{where}: its inertia is replaced by that of a uniform cylinder")
-    if robot.control:
-        names = ", ".join(f"'{system.name}'" for system in robot.control)
-        messages.append(f"ros2_control {names} is left out: plain URDF has no curvature to command")
-    return messages
+    return [*messages, *control_losses(robot)]
+
+
+def control_losses(robot: Robot) -> list[str]:
+    """Return the message about interfaces of curvature, if there are any."""
+    names = ", ".join(f"'{system.name}'" for system in robot.control)
+    text = f"ros2_control {names} is left out: plain URDF has no curvature to command"
+    return [text] if names else []
 
 
 class Names:
@@ -268,11 +252,11 @@ def fixed_joint(name: str, parent: str, child: str, frame: Array) -> RigidJoint:
 def _disc(part: Bendable, name: str, count: int) -> Link:
     thickness = disc_thickness(part.backbone.replace(discs=count))
     shape = LinkShape(shape=Cylinder(radius=part.backbone.radius, height=thickness))
+    inertial, height = frame_inertial(), part.backbone.length / count
+    if part.inertial is not None:  # that of the piece that ends at the disc
+        inertial = cylinder_inertial(part, part.inertial.mass / count, height, -height / 2.0)
     return Link(
-        name=name,
-        inertial=_slice_inertial(part, count),
-        visuals=(shape.replace(rgba=DISC_COLOR),),
-        collisions=(shape,),
+        name=name, inertial=inertial, visuals=(shape.replace(rgba=DISC_COLOR),), collisions=(shape,)
     )
 
 
@@ -280,14 +264,6 @@ def disc_thickness(backbone: Backbone) -> float:
     """Return the thickness of the drawn discs of a backbone that has some [m]."""
     spacing, radius = backbone.length / backbone.discs, backbone.radius
     return float(np.clip(THICKNESS * spacing, THINNEST * radius, THICKEST * radius))
-
-
-def _slice_inertial(part: Bendable, count: int) -> Inertial:
-    """Return the inertia of the piece of backbone that ends at a disc, taken as a cylinder."""
-    if part.inertial is None:
-        return frame_inertial()
-    height = part.backbone.length / count
-    return cylinder_inertial(part, part.inertial.mass / count, height, -height / 2.0)
 
 
 def cylinder_inertial(part: Bendable, mass: float, height: float, middle: float) -> Inertial:

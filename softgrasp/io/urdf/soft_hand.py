@@ -26,8 +26,8 @@ from softgrasp.mechanics.hand_kinematics import pose_of
 from softgrasp.mechanics.robot_kinematics import origin_frame
 from softgrasp.mechanics.transforms import Array, rotate_about
 
-FINGER_IN_BENDABLE = np.array([[0.0, 0.0, -1.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0]])
-"""Axes of a finger in the frame of a bendable that bends towards its x: +x along z, −z along x."""
+FINGER_IN_BENDABLE = np.array([[0.0, 0, -1, 0], [0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 1]])
+"""Frame of a finger in that of a bendable that bends towards its x: +x along z, −z along x."""
 SKIN = Contact(stiffness=5e3, damping=20.0, static_friction=0.9)
 """Contact of silicone walls, as of the shipped soft hands; U(C)RDF has no contact parameters."""
 CENTER_FRACTION = 0.6
@@ -68,7 +68,11 @@ def soft_hand(robot: Robot) -> Hand:
     digits = tuple(
         MountedSoftFinger(
             name=part.name.replace("_", "-"),
-            base=pose_of(inverse @ origin_frame(part.origin) @ _finger_in(part)),
+            base=pose_of(
+                inverse
+                @ origin_frame(part.origin)
+                @ (rotate_about("z", part.limits.phi_min or 0.0) @ FINGER_IN_BENDABLE)
+            ),
             finger=fingers[part.name],
             limits=limits[part.name],
         )
@@ -86,15 +90,10 @@ def soft_hand(robot: Robot) -> Hand:
 
 
 def with_tip(finger: SoftFinger, link: Link, axis: Array) -> SoftFinger:
-    """Add the end link of a bendable to the last link of a soft finger.
+    """Add the end link of a bendable, along an axis (3,) in it, to the last link of its finger.
 
     A soft link is a box about its centre of mass: the centre of mass of the end link is replaced by
     that of the extended box.
-
-    Args:
-        finger: Finger of the bendable.
-        link: Link at its end.
-        axis: Direction of the finger in the link's frame, (3,).
 
     Warns:
         SoftgraspWarning: The link has a collision mesh, which is left out.
@@ -120,9 +119,9 @@ def _palm_of(robot: Robot) -> Link:
         )
     names = list(dict.fromkeys(part.parent for part in robot.bendables))
     if len(names) > 1:
-        names_text = ", ".join(f"'{name}'" for name in names)
         raise DescriptionError(
-            f"expected one link that carries all fingers of '{robot.name}', found {names_text}",
+            f"expected one link that carries all fingers of '{robot.name}', found "
+            f"{', '.join(map(repr, names))}",
             field="bendable",
         )
     beyond = {names[0], *(part.child for part in robot.bendables)}
@@ -174,13 +173,9 @@ def _with_chambers(part: Bendable) -> Bendable:
     closing = math.fsum(radius for angle, radius in lines if math.cos(angle - phi) > ALONG)
     # with several tendons on one side, all at the same tension
     tension = moment / (closing or max(radius for _, radius in lines))
+    highest = tension / EQUIVALENT_AREA
     chambers = tuple(
-        Chamber(
-            angle=angle + math.pi,
-            radius=radius,
-            area=EQUIVALENT_AREA,
-            pressure_max=tension / EQUIVALENT_AREA,
-        )
+        Chamber(angle=angle + math.pi, radius=radius, area=EQUIVALENT_AREA, pressure_max=highest)
         for angle, radius in lines
     )
     unit = f"{1e-3 / EQUIVALENT_AREA:g} kPa for 1 N of tension"
@@ -199,26 +194,22 @@ def _with_chambers(part: Bendable) -> Bendable:
 
 def _closing(part: Bendable) -> list[int]:
     """Return indices of the chambers that bend a finger towards its phi; others stay empty."""
-    where = f"bendable '{part.name}'"
-    if not part.planar:
-        raise DescriptionError(
-            "expected phi_min equal to phi_max, as one pressure bends a finger in one plane",
-            field=where,
+    expected = "phi_min equal to phi_max, as one pressure bends a finger in one plane"
+    if part.planar:
+        chambers = [actuator for actuator in part.actuation if isinstance(actuator, Chamber)]
+        phi = part.limits.phi_min or 0.0
+        closing = [
+            index
+            for index, chamber in enumerate(chambers)
+            if -math.cos(chamber.angle - phi) > ALONG and chamber.radius > 0.0
+        ]
+        if closing:
+            return closing
+        expected = (
+            "a chamber on the side away from phi, or a tendon on that of phi, which bends the "
+            "finger towards phi, found none"
         )
-    chambers = [actuator for actuator in part.actuation if isinstance(actuator, Chamber)]
-    phi = part.limits.phi_min or 0.0
-    closing = [
-        index
-        for index, chamber in enumerate(chambers)
-        if -math.cos(chamber.angle - phi) > ALONG and chamber.radius > 0.0
-    ]
-    if not closing:
-        raise DescriptionError(
-            "expected a chamber on the side away from phi, or a tendon on that of phi, which bends "
-            "the finger towards phi, found none",
-            field=where,
-        )
-    return closing
+    raise DescriptionError(f"expected {expected}", field=f"bendable '{part.name}'")
 
 
 def _pressures(part: Bendable) -> tuple[float, float]:
@@ -227,9 +218,8 @@ def _pressures(part: Bendable) -> tuple[float, float]:
     limits = [(c.pressure_min, c.pressure_max) for c in chambers if isinstance(c, Chamber)]
     known = [high for _, high in limits if high is not None]
     if not known:
-        raise DescriptionError(
-            "expected a pressure_max, found none", field=f"bendable '{part.name}'"
-        )
+        where = f"bendable '{part.name}'"
+        raise DescriptionError("expected a pressure_max, found none", field=where)
     return max(low for low, _ in limits), min(known)
 
 
@@ -243,38 +233,26 @@ def _hand_frame(bases: Array, along: Array, name: str) -> Array:
     frame = np.eye(4)
     frame[:3, 3] = bases.mean(axis=0)
     z = -along / np.linalg.norm(along)
-    aside = frame[:3, 3] - bases[0]
-    x = next(
-        part / np.linalg.norm(part)
-        for part in (direction - (direction @ z) * z for direction in (aside, *np.eye(3)))
-        if np.linalg.norm(part) > ALONG
-    )
+    across = (one - (one @ z) * z for one in (frame[:3, 3] - bases[0], *np.eye(3)))
+    x = next(one / np.linalg.norm(one) for one in across if np.linalg.norm(one) > ALONG)
     frame[:3, :3] = np.column_stack([x, np.cross(z, x), z])
     return frame
 
 
-def _finger_in(part: Bendable) -> Array:
-    frame = np.eye(4)
-    frame[:3, :3] = FINGER_IN_BENDABLE
-    return np.asarray(rotate_about("z", part.limits.phi_min or 0.0) @ frame)
-
-
 def _palm(link: Link, inverse: Array) -> Palm:
     """Return the only collision primitive as palm; else a solid around the finger bases."""
-    shapes: list[LinkShape] = [s for s in link.collisions if not isinstance(s.shape, Mesh)]
-    if len(shapes) != 1 or len(link.collisions) != 1:
-        return Palm()
-    (only,) = shapes
-    return Palm(kind="shape", shape=only.shape, pose=pose_of(inverse @ origin_frame(only.origin)))
+    match link.collisions:
+        case (only,) if not isinstance(only.shape, Mesh):
+            pose = pose_of(inverse @ origin_frame(only.origin))
+            return Palm(kind="shape", shape=only.shape, pose=pose)
+    return Palm()
 
 
 def _grasps(digits: tuple[MountedSoftFinger, ...]) -> Grasps:
-    length = float(np.mean([digit.length for digit in digits]))
+    center = (0.0, 0.0, -CENTER_FRACTION * float(np.mean([digit.length for digit in digits])))
     highest = min(digit.limits[1] for digit in digits)
     rates = Rates([digit.limits[1] / CLOSING_TIME for digit in digits])
-    preset = GraspPreset(
-        center=(0.0, 0.0, -CENTER_FRACTION * length), rates=rates, pressure=highest, from_above=True
-    )
+    preset = GraspPreset(center=center, rates=rates, pressure=highest, from_above=True)
     return Grasps(power=preset, precision=preset.replace(pressure=PRECISION_FRACTION * highest))
 
 
@@ -286,12 +264,7 @@ def _reach(part: LinkShape, axis: Array, name: str) -> float:
 
 
 def half_extent(shape: object, along: Array, name: str) -> float:
-    """Return half the extent of a shape along a unit vector in its frame [m].
-
-    Args:
-        shape: The shape.
-        along: Unit vector, (3,), frame of the shape.
-        name: Name of its link, for the message.
+    """Return half the extent of a link's shape along a unit vector (3,) in its frame [m].
 
     Warns:
         SoftgraspWarning: It is a mesh, whose extent is left out.

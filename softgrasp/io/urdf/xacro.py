@@ -20,7 +20,7 @@ import re
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import AbstractContextManager, contextmanager, redirect_stderr, redirect_stdout
 from contextvars import ContextVar
 from html import unescape
 from importlib import import_module
@@ -30,6 +30,7 @@ from typing import Any, NamedTuple
 
 from softgrasp.description.base import short
 from softgrasp.errors import BackendUnavailable, DescriptionError, SoftgraspWarning, did_you_mean
+from softgrasp.io.files import setting
 from softgrasp.io.input_limits import MAX_TEXT, check_size
 
 XACRO_ACCESS = "SOFTGRASP_XACRO"
@@ -58,19 +59,11 @@ class XacroSettings(NamedTuple):
 _SETTINGS: ContextVar[XacroSettings | None] = ContextVar("xacro", default=None)
 
 
-@contextmanager
-def xacro_settings(arguments: Mapping[str, str], *, trusted: bool = False) -> Iterator[None]:
-    """Expand xacro files in this context with arguments.
-
-    Args:
-        arguments: Values of ``$(arg NAME)`` by their names.
-        trusted: Whether xacro's own evaluator is used, which can run code of the file.
-    """
-    token = _SETTINGS.set(XacroSettings(dict(arguments), trusted))
-    try:
-        yield
-    finally:
-        _SETTINGS.reset(token)
+def xacro_settings(
+    arguments: Mapping[str, str], *, trusted: bool = False
+) -> AbstractContextManager[None]:
+    """Expand xacro files in this context with ``$(arg NAME)`` values, or xacro's own evaluator."""
+    return setting(_SETTINGS, XacroSettings(dict(arguments), trusted))
 
 
 def settings_now() -> XacroSettings:
@@ -80,8 +73,6 @@ def settings_now() -> XacroSettings:
 
 
 # Expressions
-
-
 def _power(base: Any, exponent: Any) -> Any:
     whole = isinstance(base, int) and isinstance(exponent, int)
     if whole and abs(base).bit_length() * abs(exponent) > MAX_BITS:
@@ -142,11 +133,7 @@ class _Refused(Exception):
 
 
 def evaluate(expression: str, symbols: Mapping[str, Any]) -> Value:
-    """Evaluate an expression of a xacro file.
-
-    Args:
-        expression: The text between ``${`` and ``}``.
-        symbols: Values of properties and macro parameters by their names.
+    """Evaluate the expression in ``${…}`` of a xacro file with properties and parameters by name.
 
     Raises:
         DescriptionError: It has a part that is not accepted, or cannot be evaluated.
@@ -178,15 +165,31 @@ class _Evaluation(NamedTuple):
     symbols: Mapping[str, Any]
 
     def of(self, node: ast.expr) -> Any:
-        """Return the value of a node."""
-        return _bound(self._value(node))
+        """Return the value of a node, unless it is too large."""
+        value = self._value(node)
+        if isinstance(value, int) and value.bit_length() > MAX_BITS:
+            raise _Refused(f"a number of at most {MAX_BITS} bits", "a larger one")
+        waiting, values, characters = [value], 0, 0
+        while waiting:  # a list may hold another one many times over
+            one = waiting.pop()
+            if isinstance(one, list | tuple):
+                if (values := values + len(one)) > MAX_VALUES:
+                    raise _Refused(f"at most {MAX_VALUES} values", "more of them")
+                waiting.extend(one)
+            elif isinstance(one, str) and (characters := characters + len(one)) > MAX_ITEMS:
+                raise _Refused(f"at most {MAX_ITEMS} characters", f"{characters}")
+        return value
 
     def _value(self, node: ast.expr) -> Any:
         match node:
             case ast.Constant(value=bool() | int() | float() | str() as value):
                 return value
+            case ast.Name(id=name) if name in self.symbols and _is_data(self.symbols[name]):
+                return self.symbols[name]
+            case ast.Name(id=name) if name in CONSTANTS:
+                return CONSTANTS[name]
             case ast.Name(id=name):
-                return self._named(name)
+                raise _Refused("the name of a property, parameter or constant", f"'{name}'")
             case ast.Attribute(value=ast.Name(id="math"), attr=name) if name in CONSTANTS:
                 return CONSTANTS[name]
             case ast.BinOp(left=left, op=op, right=right) if type(op) in OPERATORS:
@@ -210,13 +213,6 @@ class _Evaluation(NamedTuple):
             "sin, sqrt, min",
             f"{ast.unparse(node)!r} (--trust-xacro permits it, for files that you trust)",
         )
-
-    def _named(self, name: str) -> Any:
-        if name in self.symbols and _is_data(value := self.symbols[name]):
-            return value
-        if name in CONSTANTS:
-            return CONSTANTS[name]
-        raise _Refused("the name of a property, parameter or constant", f"'{name}'")
 
     def _either(self, values: list[ast.expr], deciding: bool) -> Any:
         value: Any = not deciding
@@ -259,25 +255,7 @@ def _is_data(value: Any) -> bool:
     return isinstance(value, list | tuple) and all(_is_data(item) for item in value)
 
 
-def _bound(value: Any) -> Any:
-    """Return a value unless it is too large."""
-    if isinstance(value, int) and value.bit_length() > MAX_BITS:
-        raise _Refused(f"a number of at most {MAX_BITS} bits", "a larger one")
-    waiting, values, characters = [value], 0, 0
-    while waiting:  # a list may hold another one many times over
-        one = waiting.pop()
-        if isinstance(one, list | tuple):
-            if (values := values + len(one)) > MAX_VALUES:
-                raise _Refused(f"at most {MAX_VALUES} values", "more of them")
-            waiting.extend(one)
-        elif isinstance(one, str) and (characters := characters + len(one)) > MAX_ITEMS:
-            raise _Refused(f"at most {MAX_ITEMS} characters", f"{characters}")
-    return value
-
-
 # Expansion
-
-
 def package() -> ModuleType:
     """Return the package xacro.
 
@@ -293,12 +271,7 @@ def package() -> ModuleType:
 
 
 def expand(path: Path, content: bytes, find: Callable[[str, Path], Path | None]) -> bytes:
-    """Expand the text of a xacro file.
-
-    Args:
-        path: The file.
-        content: Its text.
-        find: Returns the directory of a package, searched from a directory.
+    """Expand the content of a xacro file; ``find`` returns the directory of a package.
 
     Raises:
         BackendUnavailable: The package ``xacro`` is not installed.
@@ -306,11 +279,11 @@ def expand(path: Path, content: bytes, find: Callable[[str, Path], Path | None])
     """
     xacro, settings, output = package(), settings_now(), io.StringIO()
     budget = _Budget(xacro)
-    replaced: dict[str, Any] = {"eval_all": budget.eval_all, "parse": budget.parse}
     others = xacro.eval_extension if settings.trusted else None
-    replaced["eval_extension"] = _Substitutions(xacro, find, others)
-    if not settings.trusted:
-        replaced["safe_eval"] = budget.evaluate
+    substitute = _Substitutions(xacro, find, others)
+    replaced: dict[str, Any] = {"eval_all": budget.eval_all, "parse": budget.parse}
+    replaced |= {"eval_extension": substitute}
+    replaced |= {} if settings.trusted else {"safe_eval": budget.evaluate}
     with _LOCK, _replacing(xacro, replaced):
         xacro.init_stacks(str(path))
         try:
@@ -423,14 +396,14 @@ class _Substitutions(NamedTuple):
         if word == "find" and len(rest) == 1:
             return self._directory(rest[0], text)
         if word == "arg" and len(rest) == 1:
-            known: dict[str, Any] = self.xacro.substitution_args_context["arg"]
-            if rest[0] in known:
-                if len(value := str(known[rest[0]])) > MAX_ITEMS:  # of defaults made of defaults
-                    raise DescriptionError(f"{text}: expected at most {MAX_ITEMS} characters")
-                return value
-            raise DescriptionError(
-                f"{text}: expected an argument with a value; --arg {rest[0]}=VALUE sets it"
-            )
+            value = self.xacro.substitution_args_context["arg"].get(rest[0])
+            if value is None:
+                raise DescriptionError(
+                    f"{text}: expected an argument with a value; --arg {rest[0]}=VALUE sets it"
+                )
+            if len(str(value)) > MAX_ITEMS:  # of defaults made of defaults
+                raise DescriptionError(f"{text}: expected at most {MAX_ITEMS} characters")
+            return str(value)
         if self.others is not None:
             return self.others(text)
         raise DescriptionError(

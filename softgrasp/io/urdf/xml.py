@@ -21,13 +21,7 @@ from lxml import etree
 from softgrasp import assets
 from softgrasp.assets import MESH_SUFFIXES
 from softgrasp.description.base import short
-from softgrasp.errors import (
-    BackendUnavailable,
-    DescriptionError,
-    did_you_mean,
-    either,
-    reason,
-)
+from softgrasp.errors import BackendUnavailable, DescriptionError, did_you_mean, either, reason
 from softgrasp.io.files import in_any_case
 from softgrasp.io.input_limits import check_elements, check_size
 from softgrasp.io.mesh_files import lacks_reader
@@ -36,6 +30,7 @@ from softgrasp.io.urdf import xacro
 from softgrasp.io.xml_elements import (
     Element,
     element_error,
+    element_path,
     line_of,
     number,
     numbers,
@@ -215,12 +210,7 @@ def expand(path: Path) -> Element:
 
 
 def find_package(name: str, directory: Path) -> Path | None:
-    """Return the directory of a package, as ``package://`` finds its files; None without one.
-
-    Args:
-        name: Name of the package.
-        directory: Directory from which it is searched upwards.
-    """
+    """Return the directory of a package that ``package://`` finds, from a directory upwards."""
     above = (directory, *directory.parents)
     roots = [Path(root) for root in os.environ.get(ROS_PATH, "").split(os.pathsep) if root]
     named = (top for top in above if _is_package(top, name))
@@ -258,11 +248,7 @@ def _with_lines(root: Element) -> Element:
 
 # Mesh files
 def mesh_name(element: Element, directory: Path) -> str:
-    """Return the library name or absolute path of the file of a ``<mesh>``.
-
-    Args:
-        element: The ``<mesh>``; ``package://`` is resolved in the directory of the package.
-        directory: Directory of relative files.
+    """Return the library name or absolute path of the file of a ``<mesh>`` beside a directory.
 
     Raises:
         DescriptionError: There is no such file, or its format is not supported.
@@ -279,11 +265,12 @@ def mesh_name(element: Element, directory: Path) -> str:
         )
     path = locate_mesh(element, directory)
     if path is None:
-        raise element_error(
-            element,
-            f"expected a mesh file, found no '{file_name}' in {_search(file_name, directory)}",
-            "filename",
-        )
+        where = f"{directory.absolute()}"
+        if file_name.startswith(IN_PACKAGE):
+            roots = os.environ.get(ROS_PATH, "")
+            where += " or above it" + (f", nor in {ROS_PATH} ({roots})" if roots else "")
+        message = f"expected a mesh file, found no '{file_name}' in {where}"
+        raise element_error(element, message, "filename")
     return path
 
 
@@ -291,21 +278,14 @@ def locate_mesh(element: Element, directory: Path) -> str | None:
     """Return the library name or absolute path of a ``<mesh>``, None if there is no such file.
 
     Files for Windows have names with backslashes and capitals that differ, others ``%20``.
-
-    Args:
-        element: The ``<mesh>``.
-        directory: Directory of relative files.
     """
     file_name = str(element.get("filename"))
     if assets.find_shipped_file(file_name) is not None:
         return file_name
     names = dict.fromkeys((file_name, unquote(file_name.replace("\\", "/"))))
-    candidates = [
-        candidate for name in names for candidate in _candidates(name, directory.absolute())
-    ]
-    located = next(filter(Path.is_file, candidates), None)
-    if located is None:
-        located = next(filter(None, map(in_any_case, candidates)), None)
+    paths = [path for name in names for path in _candidates(name, directory.absolute())]
+    alike = filter(None, map(in_any_case, paths))
+    located = next(filter(Path.is_file, paths), None) or next(alike, None)
     return None if located is None else absolute_name(str(located), directory)
 
 
@@ -314,25 +294,15 @@ def is_readable(name: str) -> bool:
     return Path(name).suffix.lower() in MESH_SUFFIXES
 
 
-def _search(file_name: str, directory: Path) -> str:
-    """List the searched directories, for a message."""
-    around = f"{directory.absolute()}"
-    if not file_name.startswith(IN_PACKAGE):
-        return around
-    roots = os.environ.get(ROS_PATH, "")
-    return f"{around} or above it" + (f", nor in {ROS_PATH} ({roots})" if roots else "")
-
-
 def _candidates(file_name: str, directory: Path) -> Iterator[Path]:
     """Possible paths of a file, the most likely one first."""
     if file_name.startswith(IN_FILE):
         yield directory / unquote(file_name.removeprefix(IN_FILE))
         return
-    scheme = next((scheme for scheme in IN_PACKAGE if file_name.startswith(scheme)), None)
-    if scheme is None:
+    if not file_name.startswith(IN_PACKAGE):
         yield directory / file_name
         return
-    package, _, inner = file_name.removeprefix(scheme).partition("/")
+    package, _, inner = file_name.partition("://")[2].partition("/")
     above = (directory, *directory.parents)
     yield from (top / inner for top in above if _is_package(top, package))
     yield from (top / package / inner for top in above)
@@ -368,7 +338,8 @@ def check_schema(element: Element) -> None:
     if schema.validate(element):
         return
     errors: Any = schema.error_log
-    raise _schema_error(element, min(errors, key=lambda entry: not _is_unknown_name(entry)))
+    unknown = (one for one in errors if one.type_name == _UNKNOWN or _NOT_EXPECTED in one.message)
+    raise _schema_error(element, next(unknown, errors[0]))
 
 
 @cache
@@ -381,20 +352,24 @@ def _declarations() -> Element:
     return etree.parse(str(SCHEMA_FILE)).getroot()
 
 
-def _is_unknown_name(entry: etree._LogEntry) -> bool:
-    return entry.type_name == _UNKNOWN or _NOT_EXPECTED in entry.message
-
-
 def _schema_error(checked: Element, entry: etree._LogEntry) -> DescriptionError:
-    element = _find_name(checked, entry)
-    attribute = _attribute(entry.message)
+    inner = entry.path.removeprefix(f"/{checked.tag}")
+    prefixes = {key: name for part in checked.iter("*") for key, name in part.nsmap.items() if key}
+    (element,) = cast("list[Element]", checked.xpath(f".{inner}", namespaces=prefixes))
+    match = re.search(r"[Tt]he attribute '([^']+)'|attribute '([^']+)'", entry.message)
+    attribute = "" if match is None else match[1] or match[2]
     if entry.type_name == _UNKNOWN:
         hint = did_you_mean(attribute, _attributes(element))
         return element_error(element, f"no such attribute; {hint}", attribute)
     if entry.type_name == _CHILDREN:
         return _wrong_child(element, entry)
     if entry.type_name in _CONTENT:
-        return _wrong_content(element)
+        inside = next(element.iterchildren("*"), None)
+        if inside is not None and not _children(element):
+            message = f"expected nothing inside <{element.tag}>, found <{inside.tag}>"
+            return element_error(inside, message)
+        text = "".join([element.text or "", *(child.tail or "" for child in element)]).strip()
+        return element_error(element, f"expected no text, found {short(text)}")
     expected = _expect(element, attribute)
     if entry.type_name == _MISSING:
         return element_error(element, f"this attribute is missing; expected {expected}", attribute)
@@ -402,20 +377,6 @@ def _schema_error(checked: Element, entry: etree._LogEntry) -> DescriptionError:
     near = get_close_matches(value, expected.split(" or "), n=1)
     hint = f"; did you mean '{near[0]}'?" if near else ""
     return element_error(element, f"expected {expected}, found {short(value)}{hint}", attribute)
-
-
-def _find_name(checked: Element, entry: etree._LogEntry) -> Element:
-    """Return the element that a schema error refers to."""
-    inner = entry.path.removeprefix(f"/{checked.tag}")
-    inside = (part.nsmap.items() for part in checked.iter("*"))
-    prefixes = {prefix: name for pairs in inside for prefix, name in pairs if prefix}
-    (element,) = cast("list[Element]", checked.xpath(f".{inner}", namespaces=prefixes))
-    return element
-
-
-def _attribute(message: str) -> str:
-    match = re.search(r"[Tt]he attribute '([^']+)'|attribute '([^']+)'", message)
-    return "" if match is None else match[1] or match[2]
 
 
 def _wrong_child(element: Element, entry: etree._LogEntry) -> DescriptionError:
@@ -430,16 +391,6 @@ def _wrong_child(element: Element, entry: etree._LogEntry) -> DescriptionError:
     is_choice = bool(_declared(f"{_DECLARED}/xs:choice", tag=element.tag))
     expected = either(missing) if is_choice else missing[0]
     return element_error(element, f"expected {expected} inside, found none")
-
-
-def _wrong_content(element: Element) -> DescriptionError:
-    inside = next((child for child in element.iterchildren("*")), None)
-    if inside is not None and not _children(element):
-        return element_error(
-            inside, f"expected nothing inside <{element.tag}>, found <{inside.tag}>"
-        )
-    text = "".join([element.text or "", *(child.tail or "" for child in element)]).strip()
-    return element_error(element, f"expected no text, found {short(text)}")
 
 
 def _expect(element: Element, attribute: str) -> str:
@@ -467,12 +418,7 @@ def _declared(path: str, **variables: Any) -> list[str]:
 
 # Error locations
 def arrange(error: DescriptionError, robot: Element) -> DescriptionError:
-    """Relocate an error of a field to its XML element, or to the nearest parent.
-
-    Args:
-        error: Error of ``Robot``.
-        robot: The ``<robot>`` from which it was read.
-    """
+    """Relocate an error of a field of a robot to its XML element, or to the nearest parent."""
     if not error.location and error.field:  # about an argument, not about the file
         return error
     element = owner = robot
@@ -486,11 +432,10 @@ def arrange(error: DescriptionError, robot: Element) -> DescriptionError:
         elif listed:
             element, listed = owner.findall(listed)[part], ""
     is_named = name in (element.tag, element.get("name"))
-    error_located = element_error(element, error.message, "" if is_named else name)
     return DescriptionError(
-        error_located.message,
-        line=error_located.line,
-        field=error_located.field,
+        error.message,
+        line=line_of(element),
+        field=element_path(element, "" if is_named else name),
         location=error.location,
         value=error.actual,
     )
@@ -506,8 +451,7 @@ def origin_tree(element: Element) -> dict[str, Any]:
     origin = only(element, "origin")
     if origin is None:
         return {}
-    origin_fields = {key: numbers(origin, key, 3) for key in ("xyz", "rpy") if key in origin.attrib}
-    return {"origin": origin_fields}
+    return {"origin": {k: numbers(origin, k, 3) for k in ("xyz", "rpy") if k in origin.attrib}}
 
 
 def inertial_tree(element: Element) -> dict[str, Any]:
@@ -524,14 +468,9 @@ def inertial_tree(element: Element) -> dict[str, Any]:
     if mass is not None and "value" in mass.attrib:
         tree["mass"] = number(mass, "value")
     if inertia is not None:
-        tree["inertia"] = _inertia(inertia)
+        values = dict.fromkeys(PRODUCTS, 0.0) | present_numbers(inertia, *MOMENTS, *PRODUCTS)
+        for name in MOMENTS:
+            if name not in values:
+                raise element_error(inertia, "this attribute is missing; expected a number", name)
+        tree["inertia"] = tuple(values[name] for name in (*MOMENTS, *PRODUCTS))
     return {"inertial": tree}
-
-
-def _inertia(element: Element) -> tuple[float, ...]:
-    """Parse moments and products of inertia; missing products are 0."""
-    values = present_numbers(element, *MOMENTS, *PRODUCTS)
-    for name in MOMENTS:
-        if name not in values:
-            raise element_error(element, "this attribute is missing; expected a number", name)
-    return tuple(values.get(name, 0.0) for name in (*MOMENTS, *PRODUCTS))

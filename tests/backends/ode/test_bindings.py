@@ -99,11 +99,7 @@ def test_a_library_of_single_precision_in_the_system_is_passed_over(
 def test_the_wheel_has_its_library_under_the_name_of_the_system(
     file: str, fresh: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    paths = [
-        "tests/unit/dynamics/test_body_node.py",
-        "libs/libode_notes.txt",
-        f"libs/{file}",
-    ]
+    paths = ["tests/unit/dynamics/test_body_node.py", "libs/libode_notes.txt", f"libs/{file}"]
     wheel = tmp_path / "dartpy-6.20.0.dist-info"
     wheel.mkdir()
     (wheel / "METADATA").write_text("Metadata-Version: 2.1\nName: dartpy\nVersion: 6.20.0\n")

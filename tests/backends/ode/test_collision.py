@@ -11,7 +11,7 @@ from scipy.spatial import KDTree
 from scipy.spatial.transform import Rotation
 
 from softgrasp.backends.ode.collision import touching
-from softgrasp.backends.ode.world import OdeWorld
+from softgrasp.backends.ode.controller_api import OdeWorld
 from softgrasp.backends.wbt.poses import IDENTITY, Pose
 from softgrasp.backends.wbt.schema import Node
 from softgrasp.errors import SimulationError
@@ -44,8 +44,7 @@ def test_a_ball_rests_as_deep_as_its_weight_over_the_stiffness(
     laws = hard(stiffness, 40.0, step_ms / 1e3)
     ode = built(floor, ball(0.02), step_ms=step_ms, contactProperties=laws)
     heights = [ode.pose(named(run(ode, 0.1), "ball")).position[2] for _ in range(30)]
-    depth = 0.02 - heights[-1]
-    assert depth == pytest.approx(WEIGHT / stiffness, rel=1e-6 + 1e3 * digits)
+    assert 0.02 - heights[-1] == pytest.approx(WEIGHT / stiffness, rel=1e-6 + 1e3 * digits)
     assert max(heights) <= 0.02
     force = ode.contacts.force_on(named(ode, "ball"))
     assert force.vector == pytest.approx((0.0, 0.0, WEIGHT), rel=1e-6 + 10 * digits, abs=1e-6)
@@ -68,8 +67,7 @@ def test_the_defaults_bounce_and_a_bounce_of_zero_does_not() -> None:
 @pytest.mark.parametrize(("friction", "slides"), [(0.6, False), (0.5, True), (-1.0, False)])
 def test_a_box_on_an_incline_slides_above_the_friction_angle(friction: float, slides: bool) -> None:
     tilt = math.atan(0.55)
-    edges = (0.04, 0.04, 0.04)
-    box = node("Box", size=edges)
+    box = node("Box", size=(0.04, 0.04, 0.04))
     rotated = (0.0, 1.0, 0.0, tilt)
     normal = np.array([math.sin(tilt), 0.0, math.cos(tilt)])
     block = solid(
@@ -111,8 +109,7 @@ def test_the_first_properties_of_a_pair_in_any_order_count(digits: float) -> Non
 TETRAHEDRON = node(
     "IndexedFaceSet",
     coord=node(
-        "Coordinate",
-        point=[(-1.0, -1.0, 0.0), (1.0, -1.0, 0.0), (0.0, 1.5, 0.0), (0.0, 0.0, -1.0)],
+        "Coordinate", point=[(-1.0, -1.0, 0.0), (1.0, -1.0, 0.0), (0.0, 1.5, 0.0), (0.0, 0.0, -1.0)]
     ),
     coordIndex=[0, 1, 2, -1, 1, 0, 3, -1, 2, 1, 3, -1, 0, 2, 3, -1],
 )
@@ -147,12 +144,10 @@ def test_every_shape_meets_a_ball_where_its_surface_is(
         inner = node("Pose", translation=(0.0, 0.0, 0.2), children=[node("Shape", geometry=shape)])
         shape, top = node("Group", children=[inner]), top + 0.2
     base = solid("base", boundingObject=shape)
-    laws = hard(2000.0, 40.0, 1e-3)
-    ode = run(built(base, ball(top + 0.02), contactProperties=laws), 1.5)
+    ode = run(built(base, ball(top + 0.02), contactProperties=hard(2000.0, 40.0, 1e-3)), 1.5)
     assert ode.contacts.count >= 1
     depth = top + 0.02 - ode.pose(named(ode, "ball")).position[2]
-    points = ode.contacts.count
-    assert depth * points == pytest.approx(WEIGHT / 2000.0, rel=1e-3 + 1e3 * digits)
+    assert depth * ode.contacts.count == pytest.approx(WEIGHT / 2000.0, rel=1e-3 + 1e3 * digits)
 
 
 LYING = (1.0, 0.0, 0.0, math.pi / 2)
@@ -171,8 +166,7 @@ def test_shapes_that_this_ode_cannot_collide_are_refused(ode_library, golden: Go
         )
         for name, height in (("one", 0.0), ("two", 0.09))
     ]
-    ode = built(*bodies, gravity=0.0)
-    golden.refused(ode.step, "Solids one and two", SimulationError)
+    golden.refused(built(*bodies, gravity=0.0).step, "Solids one and two", SimulationError)
 
 
 @pytest.mark.parametrize(
@@ -243,8 +237,7 @@ def two_links(anchor: float = 0.1, **fields: object) -> Node:
         physics=physics(0.1),
         children=[hinge(last, anchor=position)],
     )
-    joint = hinge(middle, anchor=(0.1, 0.0, 0.0))
-    return robot(joint, **({"boundingObject": bound} | fields))
+    return robot(hinge(middle, anchor=(0.1, 0.0, 0.0)), **({"boundingObject": bound} | fields))
 
 
 def touches(ode: OdeWorld, name: str) -> bool:

@@ -157,8 +157,7 @@ def test_a_missing_controller_and_a_wrong_world_are_reported(
     tmp_path: Path, golden: Golden
 ) -> None:
     world = project(tmp_path, "")
-    script = tmp_path / "controllers/job/job.py"
-    script.unlink()
+    (tmp_path / "controllers/job/job.py").unlink()
     golden.refused(lambda: run_world(world, 60.0), "Robot hand", SimulationError)
     text = world.read_text()
     world.write_text(text.replace("Viewpoint", "Viewpint"))
@@ -172,9 +171,9 @@ def test_without_ode_there_is_a_sentence_that_states_how_to_get_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, golden: Golden
 ) -> None:
     monkeypatch.setenv("SOFTGRASP_ODE_LIB", str(tmp_path / "none.so"))
-    with pytest.raises(BackendUnavailable) as caught:
-        run_world(project(tmp_path, ""), 60.0)
-    golden(caught.value, "SOFTGRASP_ODE_LIB")
+    golden.refused(
+        lambda: run_world(project(tmp_path, ""), 60.0), "SOFTGRASP_ODE_LIB", BackendUnavailable
+    )
 
 
 def test_the_player_states_its_usage() -> None:

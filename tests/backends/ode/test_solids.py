@@ -17,7 +17,6 @@ from softgrasp.errors import SimulationError
 from tests.backends.ode.worlds import (
     ball,
     built,
-    finger_nodes,
     hinge,
     named,
     node,
@@ -111,22 +110,6 @@ def test_moved_joints_carry_the_frames_of_forward_kinematics(ode_library, digits
         assert seen(ode.pose(named(ode, name))) == pytest.approx(full, abs=1e-6 + 10 * digits)
 
 
-def test_a_fingers_links_are_where_mujoco_has_them(ode_library) -> None:
-    import softgrasp as sg
-    from softgrasp.model.soft_finger import finger_spec
-
-    finger = sg.io.load_finger("paper000")
-    ode = run(built(finger_nodes(finger, 20.0)), 3.0)
-    model = finger_spec(finger).compile()
-    data = mujoco.MjData(model)
-    data.qpos[:] = [joint.position for joint in ode.joints]
-    mujoco.mj_kinematics(model, data)
-    links = [one for one in ode.solids if one.name == "link"]
-    for index, link in enumerate(links, start=1):
-        body = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, f"link{index}")
-        assert ode.pose(link).position == pytest.approx(data.xpos[body], abs=1e-6)
-
-
 def steiner(pieces: list[tuple[float, np.ndarray, np.ndarray]]):
     total = sum(m for m, _, _ in pieces)
     center = sum(m * c for m, c, _ in pieces) / total
@@ -180,9 +163,7 @@ def mujoco_mass(kind: str, *sizes: float):
     ids=lambda value: getattr(value, "type", ""),
 )
 def test_a_density_weighs_shapes_as_mujoco_does(shape: Node, same) -> None:
-    (body,) = bodies(
-        solid("one", boundingObject=shape, physics=node("Physics", density=700.0)),
-    )
+    (body,) = bodies(solid("one", boundingObject=shape, physics=node("Physics", density=700.0)))
     result = body.weight()
     total, inertia = mujoco_mass(*same)
     assert result.mass == pytest.approx(total, rel=1e-12)

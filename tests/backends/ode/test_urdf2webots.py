@@ -67,7 +67,7 @@ def in_mujoco() -> np.ndarray:
 
 
 def in_ode() -> np.ndarray:
-    from softgrasp.backends.ode.world import OdeWorld
+    from softgrasp.backends.ode.controller_api import OdeWorld
 
     tree = parse_world(HEAD + importer.convertUrdfContent(URDF, robotName="twig"))
     robot = tree.nodes[2]

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 import softgrasp as sg
-from softgrasp.backends.ode.world import OdeWorld
+from softgrasp.backends.ode.controller_api import OdeWorld
 from softgrasp.backends.wbt.parser import World
 from softgrasp.backends.wbt.schema import Node
 
@@ -19,8 +19,7 @@ def node(kind: str, name: str = "", /, **fields: object) -> Node:
 def world(*nodes: Node, step_ms: float = 1.0, **info: object) -> World:
     """Bodies never fall asleep, unless `info` says so."""
     awake = {"physicsDisableLinearThreshold": 0.0, "physicsDisableAngularThreshold": 0.0}
-    head = node("WorldInfo", basicTimeStep=step_ms, **(awake | info))
-    return World("R2025a", [head, *nodes])
+    return World("R2025a", [node("WorldInfo", basicTimeStep=step_ms, **(awake | info)), *nodes])
 
 
 def built(*nodes: Node, step_ms: float = 1.0, **info: object) -> OdeWorld:

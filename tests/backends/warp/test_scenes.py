@@ -42,20 +42,11 @@ def test_another_version_than_that_of_mujoco_is_refused(monkeypatch):
     [
         ({"hand": "soft_gripper"}, "hand.soft_fingers: the backend warp has no soft"),
         ({"hand": "suction_cup"}, "hand.fingers: the backend warp has no suction cups"),
-        (
-            {"lift": sg.description.Lift(), "gravity": (0.0, 0.0, -9.81)},
-            "lift: the backend warp has no lifts",
-        ),
+        ({"lift": sg.description.Lift(), "gravity": (0.0, 0.0, -9.81)}, "lift: the backend warp"),
         ({"actuation": "prescribed"}, "actuation: the backend warp has no prescribed"),
         ({"object_mount": "fixed"}, "object_mount: the backend warp has no fixed"),
-        (
-            {"success": sg.SuccessCriterion(directions=((1.0, 0.0, 0.0),))},
-            "success: the backend warp has no motions, directions",
-        ),
-        (
-            {"closure": {"type": "force-limited"}},
-            "closure.stop_force: the backend warp has no actuators",
-        ),
+        ({"success": sg.SuccessCriterion(directions=((1.0, 0.0, 0.0),))}, "success: the backend"),
+        ({"closure": {"type": "force-limited"}}, "closure.stop_force: the backend warp has no"),
     ],
 )
 def test_unsupported_features_are_named_with_the_backend_that_has_them(

@@ -105,8 +105,7 @@ def test_closure_latching_hold_test_and_forces_at_rest_agree_in_worlds_of_other_
         rows = run.recording.rows
         assert outcome.loop["closed_row"][index] == run.hold_from
         assert outcome.loop["end_row"][index] == rows - 1
-        active = outcome.log["active"][:rows, index]
-        assert (active == run.recording.in_contact[:rows]).all()
+        assert (outcome.log["active"][:rows, index] == run.recording.in_contact[:rows]).all()
         force = outcome.log["force"][rows - 1, index].sum()
         assert force == pytest.approx(run.recording.force[rows - 1].sum(), rel=2e-3)
         assert outcome.pair_solref[index] == pytest.approx(run.model.pair_solref, rel=1e-3)
@@ -167,8 +166,7 @@ def test_what_a_graph_repeats_depends_on_the_state_of_the_device_alone():
     assert any(not np.array_equal(state[name], ends[0][name]) for name in state)
     assert ends[0]["_loop.row"] == state["_loop.row"] + 3
     for other in ends[1:]:
-        changed = [name for name in state if not np.array_equal(ends[0][name], other[name])]
-        assert changed == []
+        assert [name for name in state if not np.array_equal(ends[0][name], other[name])] == []
 
 
 def _arrays(batch: WorldBatch) -> dict[str, warp.array]:
@@ -244,8 +242,7 @@ def test_rows_of_a_sweep_are_those_of_mujoco_and_are_checked_there(tmp_path):
 def test_a_row_that_is_not_held_is_computed_in_mujoco():
     strict = held_scene().success.replace(max_drop=1e-9)
     density = sg.description.Axis(path="object.density", values=(500.0,))
-    scene = held_scene().replace(success=strict)
-    plan = sg.description.SweepPlan(scene=scene, axes=(density,))
+    plan = sg.description.SweepPlan(scene=held_scene().replace(success=strict), axes=(density,))
     ours, theirs = (sg.sweep(plan, executor=one, workers=1) for one in ("warp", "local"))
     assert ours["outcome"].tolist() == theirs["outcome"].tolist() != ["HELD"]
     assert ours["trajectory_sha256"].tolist() == theirs["trajectory_sha256"].tolist()

@@ -33,9 +33,7 @@ def test_a_world_is_read():
     assert world.nodes[3].fields == {"direction": (0.2, 0.3, -1.0), "castShadows": True}
     contacts = world.nodes[0].nodes("contactProperties")
     assert [node.fields["coulombFriction"] for node in contacts] == [[0.7], [0.4, 0.5]]
-    shape = ball.node("children")
-    assert shape is not None
-    assert ball.node("boundingObject") is shape.node("geometry")
+    assert ball.node("boundingObject") is ball.node("children").node("geometry")
 
 
 def test_values_have_the_type_of_their_field():
@@ -86,37 +84,13 @@ def test_deep_trees_are_read():
 @pytest.mark.parametrize(
     ("old", "new", "sentence"),
     [
-        (
-            "#VRML_SIM R2025a utf8",
-            "#VRML_SIM R2021a utf8",
-            "1: expected a world of Webots R2021b or newer",
-        ),
-        (
-            "#VRML_SIM R2025a utf8",
-            "#VRML_SIM V8.6 utf8",
-            "1: expected a world of Webots R2021b or newer",
-        ),
-        (
-            "#VRML_SIM R2025a utf8",
-            "#VRML V2.0 utf8",
-            "1: expected '#VRML_SIM R2025a utf8' or the like",
-        ),
+        ("#VRML_SIM R2025a utf8", "#VRML_SIM R2021a utf8", "1: expected a world of Webots"),
+        ("#VRML_SIM R2025a utf8", "#VRML_SIM V8.6 utf8", "1: expected a world of Webots R2021b"),
+        ("#VRML_SIM R2025a utf8", "#VRML V2.0 utf8", "1: expected '#VRML_SIM R2025a utf8' or"),
         ("WorldInfo {", "EXTERNPROTO Floor\nWorldInfo {", "3: EXTERNPROTO"),
-        (
-            "Viewpoint {",
-            "Veiwpoint {",
-            "13: no node 'Veiwpoint' can stand here, and no EXTERNPROTO declares it",
-        ),
-        (
-            "Viewpoint {",
-            "RectangleArena { } Viewpoint {",
-            "13: no node 'RectangleArena' can stand here, and no EXTERNPROTO declares it",
-        ),
-        (
-            "Viewpoint {",
-            "HingeJoint { } Viewpoint {",
-            "13: expected WorldInfo, Viewpoint, Background,",
-        ),
+        ("Viewpoint {", "Veiwpoint {", "13: no node 'Veiwpoint' can stand here, and no"),
+        ("Viewpoint {", "RectangleArena { } Viewpoint {", "13: no node 'RectangleArena' can"),
+        ("Viewpoint {", "HingeJoint { } Viewpoint {", "13: expected WorldInfo, Viewpoint"),
         ("Viewpoint {", "} Viewpoint {", "13: expected a node, found '}'"),
         ("castShadows TRUE", "castShadows true", "15: DirectionalLight.castShadows"),
         ("castShadows TRUE", "castShadows 1", "15: DirectionalLight.castShadows"),
@@ -128,19 +102,11 @@ def test_deep_trees_are_read():
             "17: Robot.rotation",
         ),
         ("translation 0 0 0.25", "translation 0 0.25", "18: Robot.translation"),
-        (
-            "translation 0 0 0.25",
-            "translation 0 0 0 0.25",
-            "17: expected a field or '}' that closes the Robot of line 16",
-        ),
+        ("translation 0 0 0.25", "translation 0 0 0 0.25", "17: expected a field or '}' that"),
         ("translation 0 0 0.25", "translatoin 0 0 0.25", "17: Robot.translatoin"),
         ("translation 0 0 0.25", "translation 0 0 0.25 translation 0 0 0", "17: Robot.translation"),
         ("translation 0 0 0.25", "translation 0 0 1e999", "17: Robot.translation"),
-        (
-            "gravity 9.81",
-            "gravity 0 0 -9.81",
-            "4: expected a field or '}' that closes the WorldInfo of line 3",
-        ),
+        ("gravity 9.81", "gravity 0 0 -9.81", "4: expected a field or '}' that closes the"),
         ("gravity 9.81", "gravity [ 9.81 ]", "4: WorldInfo.gravity"),
         ("gravity 9.81", "randomSeed 1.5", "4: WorldInfo.randomSeed"),
         ("gravity 9.81", "randomSeed 3000000000", "4: WorldInfo.randomSeed"),
@@ -165,11 +131,7 @@ def test_deep_trees_are_read():
         (CYLINDER, "boundingObject [ ]", "108: Solid.boundingObject"),
         ("LinearMotor {", "RotationalMotor {", "25: SliderJoint.device"),
         ("coordIndex [ 0 2", "coordIndex [ 0 [ 2", "148: IndexedFaceSet.coordIndex"),
-        (
-            "physics Physics { density 1100 }",
-            "physics Physics { density 1100",
-            "112: expected a field or '}' that closes the HingeJoint of line 95",
-        ),
+        ("physics Physics { density 1100 }", "physics Physics { density 1100", "112: expected a"),
         ("softCFM 0.002", "maxContactPoints 4", "10: ContactProperties.maxContactPoints"),
         (SENSOR, f"{SENSOR} }}", "41: HingeJoint.device"),
         (SENSOR, "NULL", "41: HingeJoint.device"),
@@ -197,15 +159,14 @@ def test_whatever_is_cut_or_swapped_there_is_a_sentence_or_a_world(data: st.Data
     assert 1 <= line <= text.count("\n") + 1
 
 
-def test_a_file_that_is_not_there_is_a_sentence(tmp_path: Path, golden: Golden):
-    path = tmp_path / "none.wbt"
+@pytest.mark.parametrize("content", [None, b"\xff\xfe\x00"], ids=["missing", "no text"])
+def test_a_file_without_a_world_is_a_sentence(
+    content: bytes | None, tmp_path: Path, golden: Golden
+):
+    path = tmp_path / "a.wbt"
+    if content is not None:
+        path.write_bytes(content)
     golden.refused(lambda: read_world(path), "expected a readable world")
-
-
-def test_a_file_that_is_no_text_is_a_sentence(tmp_path: Path, golden: Golden):
-    path = tmp_path / "binary.wbt"
-    path.write_bytes(b"\xff\xfe\x00")
-    golden.refused(lambda: read_world(path), "expected a readable world, found: 'utf-8' codec")
 
 
 # --------------------
@@ -217,33 +178,20 @@ def pairs(text: str) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(
-    "number", ["0", "-1", "+2", "1.5", ".5", "-.5", "1.", "1e-06", "-2.5E+3", "007"]
+    ("kind", "texts"),
+    [
+        ("number", ["0", "-1", "+2", "1.5", ".5", "-.5", "1.", "1e-06", "-2.5E+3", "007"]),
+        ("word", ["TRUE", "1e", "0x1", "nan", "inf", "--1", "1.2.3", "a-b", "é"]),
+    ],
 )
-def test_numbers(number: str):
-    assert pairs(number) == [("number", number)]
+def test_numbers_and_words(kind: str, texts: list[str]):
+    assert [pairs(text) for text in texts] == [[(kind, text)] for text in texts]
 
 
-@pytest.mark.parametrize("word", ["TRUE", "1e", "0x1", "nan", "inf", "--1", "1.2.3", "a-b", "é"])
-def test_all_else_that_is_not_bracketed_or_quoted_is_a_word(word: str):
-    assert pairs(word) == [("word", word)]
-
-
-def test_brackets_and_commas_part_what_stands_beside_them():
-    assert pairs('a{b[1,2]}"c"d') == [
-        ("word", "a"),
-        ("bracket", "{"),
-        ("word", "b"),
-        ("bracket", "["),
-        ("number", "1"),
-        ("number", "2"),
-        ("bracket", "]"),
-        ("bracket", "}"),
-        ("string", "c"),
-        ("word", "d"),
-    ]
-
-
-def test_comments_end_with_their_line_and_are_no_comments_in_strings():
+def test_brackets_commas_and_comments_part_what_stands_beside_them():
+    found = pairs('a{b[1,2]}"c"d')
+    assert [text for _, text in found] == ["a", "{", "b", "[", "1", "2", "]", "}", "c", "d"]
+    assert "".join(kind[0] for kind, _ in found) == "wbwbnnbbsw"
     assert pairs('a # b "c\n"d # e" # f') == [("word", "a"), ("string", "d # e")]
 
 

@@ -9,8 +9,7 @@ from ruamel.yaml import YAML
 
 from softgrasp.backends.wbt import Node, default, parse_world, value
 from softgrasp.backends.wbt.schema import allowed, fields, node_types, slot
-from softgrasp.backends.wbt.tokens import Cursor, read_value
-from softgrasp.backends.wbt.writer import plain_text
+from softgrasp.backends.wbt.tokens import Cursor, plain_text, read_value
 from tests.support.outside import outside_file
 
 SLOTS = (
@@ -94,8 +93,7 @@ def _same_default(text: str, held: object) -> bool:
         return text == held
     if isinstance(held, bool) or held is None:
         return text == {True: "TRUE", False: "FALSE", None: "NULL"}[held]
-    parts = [float(part) for part in text.strip("[] ").replace(",", " ").split()]
-    return parts == _flat(held)
+    return [float(part) for part in text.strip("[] ").replace(",", " ").split()] == _flat(held)
 
 
 def _flat(held: object) -> list[float]:

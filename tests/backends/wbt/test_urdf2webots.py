@@ -41,10 +41,7 @@ def test_a_robot_of_urdf2webots_is_read_without_a_problem():
     world = parse_world(HEAD + importer.convertUrdfContent(URDF, robotName="twig"))
     assert problems(world) == []
     joint = world.nodes[2].node("children")
-    assert joint is not None
     parameters, arm = joint.node("jointParameters"), joint.node("endPoint")
-    assert parameters is not None
-    assert arm is not None
     assert arm.fields["translation"] == parameters.fields["anchor"] == (0.0, 0.02, 0.01)
     # the axis is in the frame of the parent: the column of the joint's rotation
     roll, pitch, yaw = 0.3, -0.2, 0.7

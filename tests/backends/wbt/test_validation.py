@@ -28,16 +28,8 @@ def test_a_good_world_has_no_problem():
     ("old", "new", "sentence"),
     [
         ("Viewpoint {", "Viewpoint { } Viewpoint {", "13: expected one Viewpoint, found another"),
-        (
-            "Viewpoint { orientation 0 1 0 0.25 position -0.5 0 0.2 }",
-            "",
-            "14: expected a Viewpoint as the second node",
-        ),
-        (
-            "Background { ",
-            "Background { } Background { ",
-            "14: expected one Background, found another",
-        ),
+        ("Viewpoint { orientation 0 1 0 0.25 position -0.5 0 0.2 }", "", "14: expected a"),
+        ("Background { ", "Background { } Background { ", "14: expected one Background, found"),
         ("gravity 9.81", "gravity -9.81", "3: WorldInfo.gravity"),
         ("basicTimeStep 1", "basicTimeStep 0.5", "3: WorldInfo.basicTimeStep"),
         ("basicTimeStep 1", "basicTimeStep 1.5", "3: WorldInfo.basicTimeStep"),
@@ -47,11 +39,7 @@ def test_a_good_world_has_no_problem():
             "3: WorldInfo.physicsDisableLinearThreshold",
         ),
         ("physicsDisableAngularThreshold 0", "", "3: WorldInfo.physicsDisableAngularThreshold"),
-        (
-            '{ material2 "ball"',
-            '{ material1 "ball" material2 "skin"',
-            "10: expected one ContactProperties of 'ball' and 'skin'",
-        ),
+        ('{ material2 "ball"', '{ material1 "ball" material2 "skin"', "10: expected one"),
         ('material1 "skin"', 'material1 "skim"', "9: ContactProperties.material1"),
         ("bounce 0", "bounce 1.5", "9: ContactProperties.bounce"),
         ("softCFM 0.002", "softERP -0.3", "10: ContactProperties.softERP"),
@@ -59,17 +47,9 @@ def test_a_good_world_has_no_problem():
         ("bounce 0", "bounceVelocity -0.1", "9: ContactProperties.bounceVelocity"),
         ("[ 0.7 ]", "[ ]", "9: ContactProperties.coulombFriction"),
         ("[ 0.7 ]", "-0.7", "9: ContactProperties.coulombFriction"),
-        (
-            'name "right"\n',
-            'name "left"\n',
-            "104: expected another name than 'left', which a solid",
-        ),
+        ('name "right"\n', 'name "left"\n', "104: expected another name than 'left', which a"),
         ('name "wedge"', 'name "ball"', "134: expected another name than 'ball', which a solid"),
-        (
-            'name "right motor"',
-            'name "left touch"',
-            "102: expected another name than 'left touch', which a",
-        ),
+        ('name "right motor"', 'name "left touch"', "102: expected another name than 'left"),
         (
             "DirectionalLight {",
             "Solid { children TouchSensor { boundingObject Box { } } } DirectionalLight {",
@@ -82,11 +62,7 @@ def test_a_good_world_has_no_problem():
             "15: expected a solid around the SliderJoint",
         ),
         ("physics USE TIP_MASS", "", "44: expected physics of 'left', which a motor moves"),
-        (
-            "physics Physics { density 1100 }",
-            "",
-            "104: expected physics of 'right', which a motor moves",
-        ),
+        ("physics Physics { density 1100 }", "", "104: expected physics of 'right', which a"),
         (
             "jointParameters JointParameters { minStop -0.01 maxStop 0.1 }",
             "",
@@ -155,8 +131,7 @@ def test_problems_come_by_line():
     text = changed("maxTorque 0.8 sound", "maxTorque -1 sound").replace(
         "gravity 9.81", "gravity -1"
     )
-    lines = [problem.line for problem in problems(parse_world(text))]
-    assert lines == [3, 102]
+    assert [problem.line for problem in problems(parse_world(text))] == [3, 102]
 
 
 def test_a_gap_between_solids_with_physics_is_detected(golden):

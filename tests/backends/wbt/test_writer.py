@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from softgrasp.backends.wbt import Node, Value, World, parse_world, read_world, world_text
 from softgrasp.backends.wbt.schema import FieldType, allowed, fields, slot
-from softgrasp.backends.wbt.writer import WIDTH, plain_text
+from softgrasp.backends.wbt.tokens import WIDTH, plain_text
 from softgrasp.errors import DescriptionError
 from tests.backends.wbt.pinch import FILE, GOOD
 
@@ -129,12 +129,6 @@ def test_what_is_written_reads_back(nodes: list[Node]):
     assert world_text(back) == text
 
 
-@given(FLOATS)
-def test_numbers_read_back_bit_for_bit(number: float):
-    text = world_text([Node("WorldInfo", {"gravity": number})])
-    assert bits(parse_world(text).nodes[0].fields["gravity"]) == bits(number)
-
-
 @pytest.mark.parametrize(
     ("value", "text"),
     [
@@ -165,8 +159,7 @@ def test_long_lists_are_wrapped():
 
 def test_a_name_that_two_nodes_have_is_used_of_the_later_one_only():
     one, two = Node("Shape", {"castShadows": False}, "A"), Node("Shape", {}, "A")
-    group = Node("Group", {"children": [one, one, two, two, one]})
-    text = world_text([group])
+    text = world_text([Node("Group", {"children": [one, one, two, two, one]})])
     assert text.count("USE A") == 2
     back = parse_world(text).nodes[0].nodes("children")
     assert [node.fields for node in back] == [node.fields for node in (one, one, two, two, one)]
@@ -182,8 +175,7 @@ def test_deep_trees_are_written():
     node = Node("Group")
     for _ in range(1500):
         node = Node("Group", {"children": [node]})
-    world = World("R2025a", parse_world(world_text([node])).nodes)
-    assert len(list(world.walk())) == 1501
+    assert len(list(World("R2025a", parse_world(world_text([node])).nodes).walk())) == 1501
 
 
 @pytest.mark.parametrize("number", [math.inf, -math.inf, math.nan])

@@ -86,8 +86,7 @@ def test_whole_forces_stop_the_hand_where_normal_ones_do(
     built: CompiledScene, whole: sg.GraspResult
 ) -> None:
     exact = sg.simulate(built.scene, backend="ode")
-    gap = np.degrees(np.abs(whole.joint_position[-1] - exact.joint_position[-1]))
-    assert gap.max() < 0.2
+    assert np.degrees(np.abs(whole.joint_position[-1] - exact.joint_position[-1])).max() < 0.2
     of_both = zip(whole.contacts, exact.contacts, strict=True)
     for force, (normal, friction) in (
         (w.normal_force_N, (e.normal_force_N, e.friction_force_N)) for w, e in of_both
@@ -99,9 +98,9 @@ def test_time_steps_that_controllers_cannot_ask_for_are_refused(
     built: CompiledScene, golden: Golden
 ) -> None:
     scene = built.scene.replace(timestep=1.5e-3, control_period=1.5e-3)
-    with pytest.raises(BuildError) as caught:
-        world_and_job(compile_scene(scene), 1e-3, "job.json")
-    golden(caught.value, "timestep")
+    golden.refused(
+        lambda: world_and_job(compile_scene(scene), 1e-3, "job.json"), "timestep", BuildError
+    )
 
 
 def test_a_motion_that_diverges_is_a_result() -> None:

@@ -38,12 +38,12 @@ def refusal() -> str:
     return str(caught.value)
 
 
-def test_without_webots_the_cure_is_named() -> None:
-    assert refusal() == f"no Webots found (looked at WEBOTS_HOME and PATH): {CURE}"
-
-
-def test_an_empty_home_counts_as_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("WEBOTS_HOME", "")
+@pytest.mark.parametrize("home", [None, ""])
+def test_without_webots_the_cure_is_named(
+    monkeypatch: pytest.MonkeyPatch, home: str | None
+) -> None:
+    if home is not None:
+        monkeypatch.setenv("WEBOTS_HOME", home)
     assert refusal() == f"no Webots found (looked at WEBOTS_HOME and PATH): {CURE}"
 
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import math
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from softgrasp.backends.webots.launcher import VERSION, Webots, find_webots, with_screen
@@ -22,9 +20,7 @@ from tests.backends.webots.proof import (
     STIFFNESS,
     TOLERANCE_DEG,
     grasp_check,
-    recursion,
     spring_check,
-    spring_differences,
     webots_report,
 )
 
@@ -140,25 +136,3 @@ def test_without_webots_there_is_no_report(
     assert proof.main([str(tmp_path / "report.json")]) == 3
     assert capsys.readouterr().err.startswith("no Webots found")
     assert list(tmp_path.iterdir()) == []
-
-
-def swing(times: np.ndarray, damping: float) -> np.ndarray:
-    """Angles of the damped oscillator [rad], exact."""
-    decay, natural = damping / (2.0 * INERTIA), STIFFNESS / INERTIA
-    ringing = math.sqrt(natural - decay**2)
-    phase = ringing * times
-    return START * np.exp(-decay * times) * (np.cos(phase) + decay / ringing * np.sin(phase))
-
-
-def test_the_comparison_sees_the_damping_of_the_step() -> None:
-    """And by far: without h·k the link would be degrees off."""
-    times = STEP * np.arange(1, STEPS + 1)
-    plain = swing(times, DAMPING)
-    assert np.degrees(np.abs(plain - recursion(STEPS, STEP)[1:]).max()) > 1000 * TOLERANCE_DEG
-    assert spring_differences(times, plain)[0] > 1000 * TOLERANCE_DEG
-
-
-def test_the_recursion_is_an_oscillator_damped_by_the_step_too() -> None:
-    step, steps = 1e-5, 20_000
-    exact = swing(step * np.arange(steps + 1), DAMPING + step * STIFFNESS)
-    np.testing.assert_allclose(recursion(steps, step), exact, rtol=0.0, atol=1e-3)

@@ -1,9 +1,5 @@
 """Arms in MJCF: their chain is the model's, and they lift what a hand holds."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import mujoco
 import numpy as np
 import pytest
@@ -11,7 +7,6 @@ import pytest
 import softgrasp as sg
 from softgrasp.io.arm import load_arm
 from softgrasp.mechanics.hand_kinematics import forward_kinematics
-from tests.conftest import Golden
 from tests.support.mjcf_hands import LOOP, TENDON, written
 
 ARM = """<mujoco model="crane">
@@ -49,7 +44,7 @@ ARM = """<mujoco model="crane">
 """
 
 
-def test_the_chain_is_that_of_the_model(tmp_path: Path) -> None:
+def test_the_chain_is_that_of_the_model(tmp_path):
     file = written(tmp_path, ARM, "arm.xml")
     arm, own = load_arm(file), mujoco.MjModel.from_xml_path(str(file))
     assert [row.joint_name for row in arm.chain.phalanges] == [
@@ -69,7 +64,7 @@ def test_the_chain_is_that_of_the_model(tmp_path: Path) -> None:
     assert sum(masses) == pytest.approx(own.body_mass[2:].sum(), rel=1e-9)
 
 
-def test_its_servos_and_start_are_kept(tmp_path: Path) -> None:
+def test_its_servos_and_start_are_kept(tmp_path):
     arm = load_arm(written(tmp_path, ARM, "arm.xml"))
     rotation, shoulder, *others = arm.chain.phalanges
     assert (rotation.servo_stiffness, rotation.force_limit) == (2000.0, 50.0)
@@ -80,11 +75,11 @@ def test_its_servos_and_start_are_kept(tmp_path: Path) -> None:
 
 
 def _mass_from(arm: object, first: int) -> float:
-    rows = arm.chain.phalanges[first:]  # type: ignore[attr-defined]
+    rows = arm.chain.phalanges[first:]
     return sum(row.inertial.mass for row in rows if row.inertial is not None)
 
 
-def test_branches_are_refused(tmp_path: Path, golden: Golden) -> None:
+def test_branches_are_refused(tmp_path, golden):
     file = written(tmp_path, LOOP, "arm.xml")
     with pytest.raises(sg.DescriptionError) as refused:
         load_arm(file)
@@ -93,7 +88,7 @@ def test_branches_are_refused(tmp_path: Path, golden: Golden) -> None:
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::softgrasp.SoftgraspWarning")
-def test_an_arm_of_mjcf_lifts_a_hand_of_mjcf(tmp_path: Path) -> None:
+def test_an_arm_of_mjcf_lifts_a_hand_of_mjcf(tmp_path):
     post = sg.GraspObject(
         name="post", shape=sg.Cylinder(radius=0.034, height=0.2), density=100.0, upright=True
     )
@@ -108,5 +103,4 @@ def test_an_arm_of_mjcf_lifts_a_hand_of_mjcf(tmp_path: Path) -> None:
     )
     result = sg.simulate(scene)
     assert result.status is sg.GraspStatus.CLOSED
-    assert result.hold is not None
     assert result.hold.lifted_m == pytest.approx(0.05, abs=5e-3)

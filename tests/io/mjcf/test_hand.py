@@ -1,7 +1,5 @@
 """What is read from a hand in MJCF, what is assumed, and how mistakes are told."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from pathlib import Path
@@ -19,7 +17,6 @@ from softgrasp.io.mjcf.hand import alone, mjcf_hand
 from softgrasp.io.mjcf.model import read_model
 from softgrasp.mechanics.transforms import transform
 from softgrasp.model.robot import robot_to_mjcf
-from tests.conftest import Golden
 from tests.support.mjcf_hands import ALLEGRO, LOOP, MOTORS, TENDON, WRIST, written
 from tests.support.outside import outside_file
 
@@ -27,7 +24,7 @@ QUIET = pytest.mark.filterwarnings("ignore::softgrasp.SoftgraspWarning")
 
 
 @QUIET
-def test_a_tendon_actuator_has_separate_numbers(tmp_path: Path) -> None:
+def test_a_tendon_actuator_has_separate_numbers(tmp_path):
     hand = sg.load_hand(written(tmp_path, TENDON))
     (actuator,) = hand.actuators
     assert (actuator.name, actuator.unit, actuator.limits) == ("drive", "", (0.0, 255.0))
@@ -42,7 +39,7 @@ def test_a_tendon_actuator_has_separate_numbers(tmp_path: Path) -> None:
 
 
 @QUIET
-def test_a_tendon_gripper_closes_and_holds(tmp_path: Path) -> None:
+def test_a_tendon_gripper_closes_and_holds(tmp_path):
     hand = sg.load_hand(written(tmp_path, TENDON))
     ball = sg.GraspObject(name="ball", shape=sg.Sphere(radius=0.025), density=300.0)
     scene = sg.GraspScene(hand=hand, object=ball, success=sg.SuccessCriterion())
@@ -85,9 +82,7 @@ def cabled(actuators: str) -> str:
         ('ctrlrange="-40 40"', False),
     ],
 )
-def test_a_motor_on_a_cable_closes_as_a_position_on_it_does(
-    motor: str, pulls_only: bool, tmp_path: Path
-) -> None:
+def test_a_motor_on_a_cable_closes_as_a_position_on_it_does(motor, pulls_only, tmp_path):
     forces = "".join(f'<motor name="{one}" tendon="{one}t" {motor}/>' for one in "ab")
     hand = sg.load_hand(written(tmp_path, cabled(forces), "motor.xml"))
     servos = hand.model.servos
@@ -103,7 +98,7 @@ def test_a_motor_on_a_cable_closes_as_a_position_on_it_does(
 
 
 @QUIET
-def test_forces_on_two_tendons_of_a_joint_are_refused(tmp_path: Path, golden: Golden) -> None:
+def test_forces_on_two_tendons_of_a_joint_are_refused(tmp_path, golden):
     forces = "".join(f'<motor name="{one}" tendon="{one}t"/>' for one in "ab")
     path = written(tmp_path, cabled(forces).replace('site="bd"', 'site="ad"'))
     golden.refused(lambda: sg.load_hand(path), "actuator 'b'")
@@ -148,9 +143,7 @@ IMPOSSIBLE = '<inertial pos="0 0 .03" mass=".05" diaginertia="1e-6 2e-6 9e-6"/>'
         ('coordinate="local"', ""),
     ],
 )
-def test_compiler_options_mean_what_they_mean_to_mujoco(
-    option: str, inertial: str, tmp_path: Path
-) -> None:
+def test_compiler_options_mean_what_they_mean_to_mujoco(option, inertial, tmp_path):
     """The hand in a scene has the masses, inertias and joints of the compiled file."""
     path = written(tmp_path, OPTIONS.format(option=option, inertial=inertial))
     ours = alone(read_model(path), (), path)
@@ -176,7 +169,7 @@ def test_compiler_options_mean_what_they_mean_to_mujoco(
 
 
 @QUIET
-def test_names_may_have_backslashes(tmp_path: Path) -> None:
+def test_names_may_have_backslashes(tmp_path):
     (tmp_path / "parts").mkdir()
     trimesh.creation.box((0.01, 0.02, 0.07)).export(tmp_path / "parts" / "pad.stl")
     asset = r'<asset><mesh name="pad" file="{}"/></asset><worldbody>'
@@ -190,7 +183,7 @@ def test_names_may_have_backslashes(tmp_path: Path) -> None:
 
 
 @QUIET
-def test_fingers_that_are_only_drawn_are_named(tmp_path: Path, golden: Golden) -> None:
+def test_fingers_that_are_only_drawn_are_named(tmp_path, golden):
     text = MOTORS.replace('pos="0 0 .035"/>', 'pos="0 0 .035" contype="0" conaffinity="0"/>')
     path = written(tmp_path, text)
     with pytest.raises(sg.DescriptionError) as caught:
@@ -199,7 +192,7 @@ def test_fingers_that_are_only_drawn_are_named(tmp_path: Path, golden: Golden) -
 
 
 @QUIET
-def test_motors_stay_at_zero_beside_added_servos(tmp_path: Path) -> None:
+def test_motors_stay_at_zero_beside_added_servos(tmp_path):
     hand = sg.load_hand(written(tmp_path, MOTORS))
     assert [actuator.name for actuator in hand.actuators] == ["am", "bm", "aj", "bj"]
     assert [actuator.limits for actuator in hand.actuators] == [(0.0, 0.0)] * 2 + [(0.0, 1.0)] * 2
@@ -211,7 +204,7 @@ def test_motors_stay_at_zero_beside_added_servos(tmp_path: Path) -> None:
 
 
 @QUIET
-def test_a_wrist_comes_before_the_palm_and_stays(tmp_path: Path) -> None:
+def test_a_wrist_comes_before_the_palm_and_stays(tmp_path):
     hand = sg.load_hand(written(tmp_path, WRIST))
     assert [finger.name for finger in hand.fingers] == ["wrist", "wristed_ff", "wristed_th"]
     wrist, first, thumb = hand.fingers
@@ -230,13 +223,13 @@ def test_a_wrist_comes_before_the_palm_and_stays(tmp_path: Path) -> None:
 
 
 @QUIET
-def test_a_linkage_is_stopped_by_all_that_it_moves(tmp_path: Path) -> None:
+def test_a_linkage_is_stopped_by_all_that_it_moves(tmp_path):
     hand = sg.load_hand(written(tmp_path, LOOP))
     assert hand.actuators[0].stops == ("crank", "pad")
     assert hand.actuators[1].stops == ("thumb",)
 
 
-def test_conflicts_with_the_scene_are_reported_once_each(tmp_path: Path) -> None:
+def test_conflicts_with_the_scene_are_reported_once_each(tmp_path):
     text = TENDON.replace('friction="1"/>', 'friction="1" solref=".005 1"/>')
     file = written(tmp_path, text)
     with pytest.warns(SoftgraspWarning) as message:
@@ -258,57 +251,39 @@ def test_conflicts_with_the_scene_are_reported_once_each(tmp_path: Path) -> None
     )
 
 
-def test_a_clean_hand_is_loaded_in_silence(
-    tmp_path: Path, recwarn: pytest.WarningsRecorder
-) -> None:
+def test_a_clean_hand_is_loaded_in_silence(tmp_path, recwarn):
     clean = LOOP.replace("<body name", '<body gravcomp="1" name')
     sg.load_hand(written(tmp_path, clean))
     assert [str(warning.message) for warning in recwarn] == []
 
 
 @QUIET
-def test_joints_without_limits_are_reported(tmp_path: Path) -> None:
+def test_joints_without_limits_are_reported(tmp_path):
     file = written(tmp_path, LOOP.replace('name="crank" range="0 .9"', 'name="crank"'))
     notes = sg.load_hand(file).notes
     assert "no limits: crank; targets stay within ±180° or ±0.1 m" in notes
 
 
 MISTAKES = {
-    "syntax": (
-        "<mujoco>\n<worldbody>\n</mujoco>",
-        "{file}:3: expected XML, found: Opening and ending tag mismatch: worldbody line 2 and "
-        "mujoco",
-    ),
-    "root": (
-        "<robot/>",
-        "{file}:1: expected a MuJoCo model with the root element <mujoco>, found <robot>",
-    ),
-    "include": (
-        '<mujoco>\n<include file="more.xml"/>\n</mujoco>',
-        "{file}:2: include.file: expected the file to include, found none at {folder}/more.xml",
-    ),
-    "mesh": (
-        '<mujoco><compiler meshdir="m"/>\n<asset><mesh file="a.stl"/></asset><worldbody><body>'
-        '<joint/><geom type="mesh" mesh="a"/></body></worldbody></mujoco>',
-        "{file}:2: mesh.file: expected the file of a mesh, found none at {folder}/m/a.stl",
-    ),
-    "joints": (
-        "<mujoco><worldbody><body><geom size='1'/></body></worldbody></mujoco>",
-        "{file}: expected a hand with hinge or slide joints, found a model without",
-    ),
-}
+    "syntax": ("<mujoco>\n<worldbody>\n</mujoco>", "hand.xml:3: expected XML"),
+    "root": ("<robot/>", "hand.xml:1: expected a MuJoCo model with the root element <mujoco>"),
+    "include": ('<mujoco>\n<include file="more.xml"/>\n</mujoco>', "hand.xml:2: include.file"),
+    "mesh": ('<mujoco><compiler meshdir="m"/>\n<asset><mesh file="a.stl"/></asset><worldbody><body>'
+             '<joint/><geom type="mesh" mesh="a"/></body></worldbody></mujoco>',
+             "hand.xml:2: mesh.file"),
+    "joints": ("<mujoco><worldbody><body><geom size='1'/></body></worldbody></mujoco>",
+               "hand.xml: expected a hand with hinge or slide joints"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", MISTAKES)
-def test_mistakes_are_reported_with_file_and_line(tmp_path: Path, kind: str) -> None:
-    text, sentence = MISTAKES[kind]
+def test_mistakes_are_reported_with_file_and_line(tmp_path, kind, golden):
+    text, part = MISTAKES[kind]
     file = written(tmp_path, text)
-    with pytest.raises(sg.DescriptionError) as refused:
-        sg.load_hand(file)
-    assert str(refused.value) == sentence.format(file=file, folder=tmp_path)
+    golden.refused(lambda: sg.load_hand(file), part)
 
 
-def test_what_mujoco_refuses_names_the_element_and_its_line(tmp_path: Path) -> None:
+def test_what_mujoco_refuses_names_the_element_and_its_line(tmp_path):
     file = written(tmp_path, MOTORS.replace('joint="aj" gear', 'joint="ja" gear'))
     with pytest.raises(sg.DescriptionError) as refused:
         sg.load_hand(file)
@@ -322,7 +297,7 @@ def test_what_mujoco_refuses_names_the_element_and_its_line(tmp_path: Path) -> N
     assert "jiont" in str(refused.value)
 
 
-def test_actuators_without_a_rest_are_refused(tmp_path: Path, golden: Golden) -> None:
+def test_actuators_without_a_rest_are_refused(tmp_path, golden):
     motor = '<motor name="am" joint="aj" gear="2" ctrlrange="-.6 .6"/>'
     integrated = '<intvelocity name="am" joint="aj" kp="1" actrange="0 1"/>'
     file = written(tmp_path, MOTORS.replace(motor, integrated))
@@ -330,7 +305,7 @@ def test_actuators_without_a_rest_are_refused(tmp_path: Path, golden: Golden) ->
 
 
 @QUIET
-def test_a_side_file_replaces_what_was_detected(tmp_path: Path) -> None:
+def test_a_side_file_replaces_what_was_detected(tmp_path):
     written(tmp_path, WRIST)
     side = tmp_path / "mine.yaml"
     side.write_text(
@@ -347,34 +322,24 @@ def test_a_side_file_replaces_what_was_detected(tmp_path: Path) -> None:
     assert hand.grasps.precision == result.grasps.precision
 
 
-SIDE_MISTAKES = {
-    "model: hand.xml\nfinger: 1": (
-        "2: finger: no such field beside a model; did you mean 'fingers'? known: contact, fingers, "
-        "grasps, gravity_compensation, model, name, pose, source, units"
-    ),
-    "model: hand.xml\nfingers: {wristed_fx: a}": (
-        "2: fingers.wristed_fx: no finger 'wristed_fx'; did you mean 'wristed_ff'? known: wrist, "
-        "wristed_ff, wristed_th"
-    ),
-    "model: hand.xml\ngrasps: {power: {rates: [1, 2]}}": (
-        "2: grasps.power.rates: expected 1 rate or 7"
-    ),
-}
-
-
 @QUIET
-@pytest.mark.parametrize("text", SIDE_MISTAKES)
-def test_mistakes_in_a_yaml_file_are_reported(tmp_path: Path, text: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("finger: 1", "mine.yaml:2: finger"),
+        ("fingers: {wristed_fx: a}", "mine.yaml:2: fingers.wristed_fx"),
+        ("grasps: {power: {rates: [1, 2]}}", "mine.yaml:2: grasps.power.rates"),
+    ],
+)
+def test_mistakes_in_a_yaml_file_are_reported(tmp_path, text, part, golden):
     written(tmp_path, WRIST)
     side = tmp_path / "mine.yaml"
-    side.write_text(text)
-    with pytest.raises(sg.DescriptionError) as refused:
-        sg.load_hand(side)
-    assert str(refused.value).startswith(f"{side}:{SIDE_MISTAKES[text]}")
+    side.write_text(f"model: hand.xml\n{text}")
+    golden.refused(lambda: sg.load_hand(side), part)
 
 
 @QUIET
-def test_a_scene_is_saved_and_refuses_a_changed_file(tmp_path: Path) -> None:
+def test_a_scene_is_saved_and_refuses_a_changed_file(tmp_path):
     file = written(tmp_path, TENDON)
     ball = sg.GraspObject(name="ball", shape=sg.Sphere(radius=0.025), density=300.0)
     scene = sg.GraspScene(name="scene", hand=sg.load_hand(file), object=ball)
@@ -392,32 +357,30 @@ def test_a_scene_is_saved_and_refuses_a_changed_file(tmp_path: Path) -> None:
 
 
 @QUIET
-def test_what_is_detected_is_the_same_every_time(tmp_path: Path) -> None:
-    file = written(tmp_path, WRIST)
+def test_what_is_detected_is_the_same_every_time(tmp_path):
+    file = written(tmp_path, LOOP)
     assert mjcf_hand(file) == mjcf_hand(file)
 
 
 @pytest.mark.slow
 @QUIET
-def test_a_hand_that_sags_from_the_side_has_its_palm_down() -> None:
+def test_a_hand_that_sags_from_the_side_has_its_palm_down():
     """Its fingers are held sideways by 5 N·m/rad only; palm down, they hang from stiffer ways."""
     hand = sg.load_hand(outside_file(ALLEGRO))
-    assert hand.model is not None
     frame = transform(quaternion=hand.model.pose.quaternion)
     assert frame[:3, :3] @ [0.0, 0.0, 1.0] == pytest.approx([0.0, 0.0, -1.0], abs=1e-9)
 
 
 @QUIET
-def test_a_stiff_hand_stands_so_that_long_objects_stand_in_it(tmp_path: Path) -> None:
+def test_a_stiff_hand_stands_so_that_long_objects_stand_in_it(tmp_path):
     hand = sg.load_hand(written(tmp_path, LOOP))
-    assert hand.model is not None
     frame = transform(quaternion=hand.model.pose.quaternion)
     assert np.abs(frame[:3, :3] @ [0.0, 1.0, 0.0]) == pytest.approx([0.0, 0.0, 1.0], abs=1e-6)
     for _, preset in hand.grasps:
         assert preset.object_euler == pytest.approx((0.0, 0.0, 0.0), abs=1e-6)
 
 
-def test_a_hand_that_meets_no_ball_is_refused(tmp_path: Path, golden: Golden) -> None:
+def test_a_hand_that_meets_no_ball_is_refused(tmp_path, golden):
     file = written(tmp_path, MOTORS.replace(".045 0 .02", ".4 0 .02"))
     with pytest.raises(sg.DescriptionError) as refused:
         sg.load_hand(file)
@@ -428,7 +391,7 @@ def test_a_hand_that_meets_no_ball_is_refused(tmp_path: Path, golden: Golden) ->
 @QUIET
 @pytest.mark.parametrize("grasp", ["power", "precision"])
 @pytest.mark.parametrize("obj", ["sphere", "strawberry", "mug"])
-def test_allegro_closes_on_everyday_objects(obj: str, grasp: str) -> None:
+def test_allegro_closes_on_everyday_objects(obj, grasp):
     """Its fingertips sink up to 0.62 mm, as its servos give way; 1.8 to 4.6 mm from the side."""
     hand = sg.load_hand(outside_file(ALLEGRO))
     scene = sg.GraspScene(
@@ -437,7 +400,6 @@ def test_allegro_closes_on_everyday_objects(obj: str, grasp: str) -> None:
     result = sg.simulate(scene)
     assert result.status is sg.GraspStatus.CLOSED
     assert sum(contact.in_contact for contact in result.contacts) >= 2
-    assert result.hold is not None
     assert result.held or grasp == "precision"
     assert result.hold.drop_m < 0.7e-3
 
@@ -446,7 +408,7 @@ def test_allegro_closes_on_everyday_objects(obj: str, grasp: str) -> None:
 @QUIET
 @pytest.mark.parametrize("grasp", ["power", "precision"])
 @pytest.mark.parametrize("obj", ["sphere", "strawberry", "mug"])
-def test_jaco_holds_everyday_objects(obj: str, grasp: str) -> None:
+def test_jaco_holds_everyday_objects(obj, grasp):
     third_party = pytest.importorskip("dm_control", reason="the Jaco is dm_control's").__path__[0]
     hand = sg.load_hand(Path(third_party) / "third_party/kinova/jaco_hand.xml")
     assert len(hand.model.servos) == 3
@@ -458,7 +420,7 @@ def test_jaco_holds_everyday_objects(obj: str, grasp: str) -> None:
     assert result.held
 
 
-def test_forces_against_springs_are_actuators_that_close() -> None:
+def test_forces_against_springs_are_actuators_that_close():
     """Where tendons pull sprung joints, the angles are gain · arm · signal / stiffness."""
     model = mujoco.MjModel.from_xml_string(robot_to_mjcf(load_robot("soft_gripper_two")))
     data = mujoco.MjData(model)

@@ -1,7 +1,5 @@
 """Differences of MJCF files from what MuJoCo reads, each in a small hand."""
 
-from __future__ import annotations
-
 import math
 import re
 from pathlib import Path
@@ -13,7 +11,6 @@ import softgrasp as sg
 from softgrasp.errors import SoftgraspWarning
 from softgrasp.io.mjcf.model import read_model
 from softgrasp.model.hand import build_hand_spec
-from tests.conftest import Golden
 from tests.support.mjcf_hands import LOOP, MOTORS, TENDON, written
 
 QUIET = pytest.mark.filterwarnings("ignore::softgrasp.SoftgraspWarning")
@@ -28,7 +25,7 @@ def messages_of(path: Path) -> list[str]:
 
 
 @QUIET
-def test_unknown_attributes_and_elements_are_left_out_with_their_lines(tmp_path: Path) -> None:
+def test_unknown_attributes_and_elements_are_left_out_with_their_lines(tmp_path):
     text = SERVOS.replace("<worldbody>", '<option apirate="9"/><worldbody><glow size="1"/>', 1)
     messages = messages_of(written(tmp_path, text))
     left_out = "hand.xml: left out, as MuJoCo does not read it: "
@@ -38,14 +35,14 @@ def test_unknown_attributes_and_elements_are_left_out_with_their_lines(tmp_path:
     assert sg.load_hand(tmp_path / "hand.xml").grasps == plain.grasps
 
 
-def test_unknown_elements_of_included_files_have_the_lines_of_those_files(tmp_path: Path) -> None:
+def test_unknown_elements_of_included_files_have_the_lines_of_those_files(tmp_path):
     written(tmp_path, '<mujocoinclude>\n<option apirate="9"/>\n</mujocoinclude>', "more.xml")
     text = SERVOS.replace("<worldbody>", '<include file="more.xml"/><worldbody>', 1)
     assert messages_of(written(tmp_path, text))[0].endswith("<option> (more.xml:2)")
 
 
 @QUIET
-def test_a_file_may_be_included_by_several_links_but_not_twice(tmp_path: Path) -> None:
+def test_a_file_may_be_included_by_several_links_but_not_twice(tmp_path):
     site = written(tmp_path, '<mujocoinclude><site pos="0 0 0.01"/></mujocoinclude>', "site.xml")
     (tmp_path / "same.xml").symlink_to(site)
     for second in ("same", "site"):
@@ -58,7 +55,7 @@ def test_a_file_may_be_included_by_several_links_but_not_twice(tmp_path: Path) -
                 sg.load_hand(file)
 
 
-def test_misspelt_elements_are_refused_with_their_line(tmp_path: Path) -> None:
+def test_misspelt_elements_are_refused_with_their_line(tmp_path):
     file = written(tmp_path, SERVOS.replace('armature=".001"', 'armatur=".001"', 1))
     with pytest.raises(sg.DescriptionError, match="unrecognized attribute: 'armatur'") as refused:
         sg.load_hand(file)
@@ -67,7 +64,7 @@ def test_misspelt_elements_are_refused_with_their_line(tmp_path: Path) -> None:
 
 @QUIET
 @pytest.mark.parametrize("suffix", [".mjcf", ".MJCF"])
-def test_files_may_end_in_mjcf(suffix: str, tmp_path: Path) -> None:
+def test_files_may_end_in_mjcf(suffix, tmp_path):
     plain = sg.load_hand(written(tmp_path, TENDON))
     hand = sg.load_hand(written(tmp_path, TENDON, f"hand{suffix}"))
     assert hand.grasps == plain.grasps
@@ -75,7 +72,7 @@ def test_files_may_end_in_mjcf(suffix: str, tmp_path: Path) -> None:
 
 
 @QUIET
-def test_ranges_in_radians_without_a_stated_unit(tmp_path: Path, golden: Golden) -> None:
+def test_ranges_in_radians_without_a_stated_unit(tmp_path, golden):
     stated = sg.load_hand(written(tmp_path, SERVOS, "stated.xml"))
     file = written(tmp_path, SERVOS.replace('angle="radian" ', ""))
     golden(messages_of(file)[0], "hand.xml: its hinges have ranges up to 1 and its")
@@ -87,7 +84,7 @@ def test_ranges_in_radians_without_a_stated_unit(tmp_path: Path, golden: Golden)
 
 @QUIET
 @pytest.mark.parametrize("change", ['angle="degree" ', ""])
-def test_degrees_stay_degrees(change: str, tmp_path: Path) -> None:
+def test_degrees_stay_degrees(change, tmp_path):
     """A file that states its unit, and one whose ranges are too large for radians."""
     text = SERVOS.replace('angle="radian" ', change)
     text = text if change else text.replace('range="0 1"', 'range="0 60"')
@@ -95,7 +92,7 @@ def test_degrees_stay_degrees(change: str, tmp_path: Path) -> None:
     assert upper == pytest.approx(math.radians(1.0 if change else 60.0))
 
 
-def test_missing_visual_meshes_are_left_out(tmp_path: Path, golden: Golden) -> None:
+def test_missing_visual_meshes_are_left_out(tmp_path, golden):
     extra = '<asset><mesh name="skin" file="skin.stl"/></asset><worldbody>'
     shown = '<inertial pos="0 0 0" mass=".1" diaginertia="1e-4 1e-4 1e-4"/><geom type="mesh" '
     shown += 'mesh="skin" contype="0" conaffinity="0"/><geom type="box" size=".05 .02 .01"/>'
@@ -107,7 +104,7 @@ def test_missing_visual_meshes_are_left_out(tmp_path: Path, golden: Golden) -> N
     golden.refused(lambda: sg.load_hand(written(tmp_path, colliding)), "TMP/hand.xml:3: mesh.file")
 
 
-def test_the_second_mesh_of_a_name_is_left_out(tmp_path: Path, golden: Golden) -> None:
+def test_the_second_mesh_of_a_name_is_left_out(tmp_path, golden):
     vertices = 'vertex="0 0 0 .01 0 0 0 .01 0 0 0 .01"'
     meshes = f'<asset><mesh name="a" {vertices}/>\n<mesh name="a" {vertices}/></asset><worldbody>'
     text = SERVOS.replace("<worldbody>", meshes, 1)
@@ -118,7 +115,7 @@ def test_the_second_mesh_of_a_name_is_left_out(tmp_path: Path, golden: Golden) -
 
 
 @QUIET
-def test_a_flat_mesh_may_collide(tmp_path: Path) -> None:
+def test_a_flat_mesh_may_collide(tmp_path):
     vertices = 'vertex="0 0 0 .02 0 0 0 .02 0 .02 .02 0 .01 .01 1e-7"'
     text = SERVOS.replace(
         "<worldbody>", f'<asset><mesh name="a" {vertices}/></asset><worldbody>', 1
@@ -134,7 +131,7 @@ def test_a_flat_mesh_may_collide(tmp_path: Path) -> None:
     assert sg.inspect(hand).problems == ()
 
 
-def test_a_position_servo_may_lack_its_bias_type(tmp_path: Path) -> None:
+def test_a_position_servo_may_lack_its_bias_type(tmp_path):
     weak = '<general name="am" joint="aj" ctrlrange="0 1" gainprm="4" biasprm="0 -4 -.1"/>'
     text = re.sub('<position name="am".*/>', weak, SERVOS)
     assert (
@@ -144,14 +141,14 @@ def test_a_position_servo_may_lack_its_bias_type(tmp_path: Path) -> None:
 
 
 @QUIET
-def test_a_motor_on_the_follower_of_a_coupling_gets_the_servo(tmp_path: Path) -> None:
+def test_a_motor_on_the_follower_of_a_coupling_gets_the_servo(tmp_path):
     coupled = '<equality><joint joint1="aj" joint2="bj" polycoef="0 1 0 0 0"/></equality><actuator>'
     text = re.sub('<motor name="bm".*/>', "", MOTORS).replace("<actuator>", coupled)
     hand = sg.load_hand(written(tmp_path, text))
     assert [servo.joint for servo in hand.model.servos] == ["aj"]
 
 
-def test_parts_of_models_name_the_models_that_include_them(tmp_path: Path, golden: Golden) -> None:
+def test_parts_of_models_name_the_models_that_include_them(tmp_path, golden):
     part = written(tmp_path, "<mujoco><body><joint/></body></mujoco>", "part.xml")
     written(tmp_path, '<mujoco><include file="part.xml"/></mujoco>', "whole.xml")
     with pytest.raises(sg.DescriptionError) as refused:
@@ -160,7 +157,7 @@ def test_parts_of_models_name_the_models_that_include_them(tmp_path: Path, golde
 
 
 @QUIET
-def test_objects_of_a_task_are_left_out(tmp_path: Path) -> None:
+def test_objects_of_a_task_are_left_out(tmp_path):
     """A body with joints that no actuator moves, beside a hand."""
     ball = (
         '<body name="ball" pos="0 0 1"><joint type="slide"/><geom size=".02"/></body></worldbody>'
@@ -173,7 +170,7 @@ def test_objects_of_a_task_are_left_out(tmp_path: Path) -> None:
 
 
 @QUIET
-def test_weight_is_compensated_where_the_file_does_not(tmp_path: Path, golden: Golden) -> None:
+def test_weight_is_compensated_where_the_file_does_not(tmp_path, golden):
     hand = sg.load_hand(written(tmp_path, SERVOS))
     assert hand.model.gravity_compensation
     compiled = build_hand_spec(hand).compile()
@@ -190,13 +187,13 @@ def test_weight_is_compensated_where_the_file_does_not(tmp_path: Path, golden: G
 
 
 @QUIET
-def test_compensation_of_the_file_is_kept(tmp_path: Path) -> None:
+def test_compensation_of_the_file_is_kept(tmp_path):
     hand = sg.load_hand(written(tmp_path, LOOP.replace("<body name", '<body gravcomp=".5" name')))
     assert not hand.model.gravity_compensation
 
 
 @QUIET
-def test_the_last_directory_of_meshes_counts_in_the_order_of_includes(tmp_path: Path) -> None:
+def test_the_last_directory_of_meshes_counts_in_the_order_of_includes(tmp_path):
     """A model that includes another one and replaces its meshes."""
     (tmp_path / "simple").mkdir()
     corners = "v 0 0 0\nv .01 0 0\nv 0 .01 0\nv 0 0 .01\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n"

@@ -1,7 +1,5 @@
 """Serial URDF robots as arms that carry hands."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import mujoco
@@ -15,7 +13,6 @@ from softgrasp.mechanics.robot_kinematics import origin_of
 from softgrasp.mechanics.transforms import rotate_about, transform
 from softgrasp.model import names
 from softgrasp.model.arm import arm_base
-from tests.conftest import Golden
 from tests.support.robots import written
 from tests.support.urdf_hands import BODY, BOX, bare_text, joint, link, robot
 
@@ -38,7 +35,7 @@ def arm_file(directory: Path) -> Path:
     return written(directory, ARM, "arm.urdf")
 
 
-def test_the_tool_stands_where_mujocos_import_has_it(tmp_path: Path) -> None:
+def test_the_tool_stands_where_mujocos_import_has_it(tmp_path):
     arm = load_arm(arm_file(tmp_path))
     theirs = mujoco.MjModel.from_xml_path(
         str(written(tmp_path, bare_text(tmp_path / "arm.urdf"), "bare.urdf"))
@@ -56,7 +53,7 @@ def test_the_tool_stands_where_mujocos_import_has_it(tmp_path: Path) -> None:
         assert frame[:3, :3] == pytest.approx(data.body("tool0").xmat.reshape(3, 3), abs=1e-9)
 
 
-def test_servos_and_limits(tmp_path: Path) -> None:
+def test_servos_and_limits(tmp_path):
     first, _, third = load_arm(arm_file(tmp_path)).chain.phalanges
     assert first.limits == (-3.0, 3.0)
     assert (first.force_limit, first.servo_stiffness) == (50.0, pytest.approx(50 / np.radians(10)))
@@ -64,7 +61,7 @@ def test_servos_and_limits(tmp_path: Path) -> None:
     assert third.force_limit > 0.0
 
 
-def test_a_hand_stands_on_it_where_it_should(tmp_path: Path) -> None:
+def test_a_hand_stands_on_it_where_it_should(tmp_path):
     arm = load_arm(
         arm_file(tmp_path),
         start=(0.3, -0.4, 0.5),
@@ -89,7 +86,7 @@ def test_a_hand_stands_on_it_where_it_should(tmp_path: Path) -> None:
     assert data.body(names.PALM).xpos == pytest.approx(hand[:3, 3], abs=1e-9)
 
 
-def test_a_scene_with_it_round_trips(tmp_path: Path) -> None:
+def test_a_scene_with_it_round_trips(tmp_path):
     arm = load_arm(arm_file(tmp_path))
     scene = sg.GraspScene(
         name="scene", hand=sg.load_hand("four_finger"), object=sg.load_object("sphere"), arm=arm
@@ -98,7 +95,7 @@ def test_a_scene_with_it_round_trips(tmp_path: Path) -> None:
     assert sg.load_scene(tmp_path / "scene.yaml") == scene
 
 
-def test_a_side_file(tmp_path: Path) -> None:
+def test_a_side_file(tmp_path):
     arm_file(tmp_path)
     side = "model: arm.urdf\nunits: {angle: deg}\nname: mine\nstart: [0, 90, 0]\ntool_link: wrist\n"
     arm = load_arm(written(tmp_path, side, "arm.yaml"))
@@ -110,23 +107,18 @@ def test_a_side_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("extra", "sentence"),
     [
-        (
-            link("twig") + joint("branch", "upper", "twig", "0 0 0", inside=LIMIT),
-            "14: joint 'branch': parent",
-        ),
-        (
-            link("more")
-            + joint("slave", "wrist", "more", "0 0 0", inside=LIMIT + '<mimic joint="first"/>'),
-            "14: joint 'slave': mimic",
-        ),
+        (link("twig") + joint("branch", "upper", "twig", "0 0 0", inside=LIMIT),
+         "14: joint 'branch': parent"),
+        (link("more") + joint("slave", "wrist", "more", "0 0 0",
+         inside=LIMIT + '<mimic joint="first"/>'), "14: joint 'slave': mimic"),
     ],
-)
-def test_what_is_no_arm(extra: str, sentence: str, tmp_path: Path, golden: Golden) -> None:
+)  # fmt: skip
+def test_what_is_no_arm(extra, sentence, tmp_path, golden):
     path = written(tmp_path, ARM.replace("</robot>", extra + "</robot>"), "arm.urdf")
     golden.refused(lambda: load_arm(path), sentence)
 
 
-def test_words_that_do_not_fit(tmp_path: Path, golden: Golden) -> None:
+def test_words_that_do_not_fit(tmp_path, golden):
     path = arm_file(tmp_path)
     with pytest.raises(sg.DescriptionError) as caught:
         load_arm(path, start=(0.0,))
@@ -138,10 +130,9 @@ def test_words_that_do_not_fit(tmp_path: Path, golden: Golden) -> None:
 
 
 @pytest.mark.slow
-def test_the_same_arm_written_as_urdf_lifts_alike(tmp_path: Path) -> None:
+def test_the_same_arm_written_as_urdf_lifts_alike(tmp_path):
     """The shipped UR3e, its table turned into joints with origins: same flange, and it holds."""
     scene = sg.load_scene("paper000_arm")
-    assert scene.arm is not None
     rows, frame, parts = scene.arm.chain.phalanges, np.eye(4), [link("l0", "")]
     for index, row in enumerate(rows):
         origin = origin_of(frame @ rotate_about("z", row.theta))
@@ -167,5 +158,4 @@ def test_the_same_arm_written_as_urdf_lifts_alike(tmp_path: Path) -> None:
     assert ours == pytest.approx(theirs, abs=1e-9)
     result = sg.simulate(scene.replace(arm=arm))
     assert result.held
-    assert result.hold is not None
     assert result.hold.lifted_m == pytest.approx(0.1, abs=2e-3)

@@ -1,7 +1,5 @@
 """URDF robots as hands: frames, masses, names, servos, and what cannot be true."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from pathlib import Path
@@ -15,12 +13,10 @@ from hypothesis import strategies as st
 import softgrasp as sg
 from softgrasp.description.hand import Hand
 from softgrasp.description.robot import RigidJoint
-from softgrasp.io.urdf.joints import HAND, servo_fields
-from softgrasp.io.urdf.links import frame_along
+from softgrasp.io.urdf.links import HAND, frame_along, servo_fields
 from softgrasp.io.urdf.reader import read_robot
 from softgrasp.mechanics.robot_kinematics import fuse
 from softgrasp.model.hand import build_hand_spec
-from tests.conftest import Golden
 from tests.support.robots import written
 from tests.support.urdf_hands import (
     BODY,
@@ -80,7 +76,7 @@ def same_posture(
 
 
 @pytest.mark.parametrize("name", REAL)
-def test_bodies_stand_where_mujocos_import_has_them(name: str, tmp_path: Path) -> None:
+def test_bodies_stand_where_mujocos_import_has_them(name, tmp_path):
     path = real_hand(name)
     axes = {j.child: j.axis for j in fuse(read_quietly(path)).robot.joints}
     ours = build_hand_spec(quietly(path)).compile()
@@ -94,14 +90,14 @@ def test_bodies_stand_where_mujocos_import_has_them(name: str, tmp_path: Path) -
             assert here.body(body).xmat.reshape(3, 3) == pytest.approx(frame, abs=1e-9)
 
 
-def read_quietly(path: Path) -> sg.description.robot.Robot:  # type: ignore[name-defined]
+def read_quietly(path: Path) -> sg.description.robot.Robot:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", sg.SoftgraspWarning)
         return read_robot(path)
 
 
 @pytest.mark.parametrize("name", REAL[:2])
-def test_masses_and_inertias_are_those_of_mujocos_import(name: str, tmp_path: Path) -> None:
+def test_masses_and_inertias_are_those_of_mujocos_import(name, tmp_path):
     """The inertia that each pair of joints feels, fixed links and all, without the drives' own."""
     path = real_hand(name)
     check_inertia(quietly(path), imported(bare_text(path), tmp_path))
@@ -124,7 +120,7 @@ def check_inertia(hand: Hand, theirs: mujoco.MjModel) -> None:
 WEDGE = "v 0 0 0\nv {0} 0 0\nv 0 0.02 0\nv 0 0 0.06\nf {1}\nf {2}\nf {3}\nf {4}\n"
 
 
-def test_a_mirrored_mesh_is_the_mesh_of_the_mirrored_file(tmp_path: Path) -> None:
+def test_a_mirrored_mesh_is_the_mesh_of_the_mirrored_file(tmp_path):
     written(tmp_path, WEDGE.format(0.01, "1 3 2", "1 2 4", "1 4 3", "2 3 4"), "wedge.obj")
     written(tmp_path, WEDGE.format(-0.01, "1 2 3", "1 4 2", "1 3 4", "2 4 3"), "baked.obj")
     models = []
@@ -140,7 +136,7 @@ def test_a_mirrored_mesh_is_the_mesh_of_the_mirrored_file(tmp_path: Path) -> Non
     assert (mirrored.mesh_vertnum == baked.mesh_vertnum).all()
 
 
-def test_fixed_links_weigh_what_they_did(tmp_path: Path) -> None:
+def test_fixed_links_weigh_what_they_did(tmp_path):
     tip = link("tip", BODY) + joint(
         "fix", "left_far", "tip", "0 0.01 0.06", kind="fixed", rpy="0.3 -0.2 1", inside=""
     )
@@ -150,16 +146,13 @@ def test_fixed_links_weigh_what_they_did(tmp_path: Path) -> None:
     check_inertia(hand, imported(bare_text(path), tmp_path))
 
 
-def test_the_gripper_as_a_hand(tmp_path: Path) -> None:
+def test_the_gripper_as_a_hand(tmp_path):
     hand = hand_of(tmp_path, GRIPPER)
     assert [finger.name for finger in hand.fingers] == ["left", "right"]
     assert [finger.convention for finger in hand.fingers] == ["placed", "placed"]
     assert [actuator.name for actuator in hand.actuators] == [
-        "left_1",
-        "left_2",
-        "right_1",
-        "right_2",
-    ]
+        "left_1", "left_2", "right_1", "right_2",
+    ]  # fmt: skip
     assert hand.actuators[0].stops == ("left_near", "left_far")
     row = hand.fingers[0].phalanges[0]
     assert (row.force_limit, row.limits) == (2.0, (-0.2, 1.2))
@@ -168,7 +161,7 @@ def test_the_gripper_as_a_hand(tmp_path: Path) -> None:
     assert hand.notes == ()
 
 
-def test_the_end_of_a_finger_is_its_far_end_or_the_empty_link_there(tmp_path: Path) -> None:
+def test_the_end_of_a_finger_is_its_far_end_or_the_empty_link_there(tmp_path):
     end = sg.mechanics.forward_kinematics(hand_of(tmp_path, GRIPPER).fingers[0], [0.0, 0.0])[-1]
     finger = hand_of(tmp_path, GRIPPER).fingers[0]
     assert (end @ [*finger.tip, 1.0])[:3] == pytest.approx([-0.05, 0.0, 0.125], abs=1e-3)
@@ -179,7 +172,7 @@ def test_the_end_of_a_finger_is_its_far_end_or_the_empty_link_there(tmp_path: Pa
     assert (end @ [*finger.tip, 1.0])[:3] == pytest.approx([-0.04, 0.0, 0.115])
 
 
-def test_a_wrist_stands_still(tmp_path: Path) -> None:
+def test_a_wrist_stands_still(tmp_path):
     forearm = link("forearm", BOX) + joint("turn", "forearm", "base", "0 0 0.1", "0 0 1")
     palm = PALM.replace("<collision>", BODY + "<collision>")
     hand = hand_of(tmp_path, robot(forearm, palm, LEFT, RIGHT))
@@ -189,25 +182,21 @@ def test_a_wrist_stands_still(tmp_path: Path) -> None:
         ("right", "base"),
     ]
     assert hand.grasps.power.rates[0] == 0.0
-    assert hand.grasps.power.start is not None
     assert hand.grasps.power.start[0] == 0.0
     assert hand.actuators[0].stops == (
         *("base", "left_near", "left_far", "right_near", "right_far"),
     )
 
 
-def test_a_finger_that_branches(tmp_path: Path) -> None:
+def test_a_finger_that_branches(tmp_path):
     twin = link("twin_far") + joint("twin_2", "left_near", "twin_far", "0 0.04 0.065")
     hand = hand_of(tmp_path, robot(PALM, LEFT, RIGHT, twin))
     assert [(f.name, f.on) for f in hand.fingers] == [
-        ("left_near", ""),
-        ("left_far", "left_near"),
-        ("twin_far", "left_near"),
-        ("right", ""),
-    ]
+        ("left_near", ""), ("left_far", "left_near"), ("twin_far", "left_near"), ("right", ""),
+    ]  # fmt: skip
 
 
-def test_reserved_names_are_kept_free(tmp_path: Path) -> None:
+def test_reserved_names_are_kept_free(tmp_path):
     text = GRIPPER.replace("left_near", "palm").replace("left_1", "wrist")
     hand = hand_of(tmp_path, text)
     assert hand.fingers[0].phalanges[0].name == "hand_palm"
@@ -219,9 +208,7 @@ def test_reserved_names_are_kept_free(tmp_path: Path) -> None:
 
 @settings(max_examples=20, deadline=None)
 @given(st.floats(1e-2, 100.0), st.floats(0.02, 0.5), st.floats(0.0, 20.0))
-def test_no_effort_gives_more_than_the_largest_plausible_force(
-    effort: float, reach: float, mass: float
-) -> None:
+def test_no_effort_gives_more_than_the_largest_plausible_force(effort, reach, mass):
     """Believed efforts remain as they are; others give the default force at the end."""
     joint = RigidJoint(
         name="j", type="revolute", parent="a", child="b", lower=0.0, upper=1.0, effort=effort
@@ -233,7 +220,7 @@ def test_no_effort_gives_more_than_the_largest_plausible_force(
     assert bool(notes) == (effort / reach > bound)
 
 
-def test_a_placeholder_of_100_is_replaced_with_a_warning(tmp_path: Path) -> None:
+def test_a_placeholder_of_100_is_replaced_with_a_warning(tmp_path):
     path = tmp_path / "hand.urdf"
     path.write_text(GRIPPER.replace('effort="2"', 'effort="100"'), "utf-8")
     with pytest.warns(sg.SoftgraspWarning, match="joint 'left_1' states an effort of 100 N·m"):
@@ -242,7 +229,7 @@ def test_a_placeholder_of_100_is_replaced_with_a_warning(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("effort", ["", 'effort="0"', 'effort="1000"'])
-def test_an_effort_that_cannot_be_true(effort: str, tmp_path: Path) -> None:
+def test_an_effort_that_cannot_be_true(effort, tmp_path):
     """15 N at 65 mm to the next joint and the far end of the last link."""
     text = GRIPPER.replace('effort="2"', effort, 1)
     hand = quietly(written(tmp_path, text, "hand.urdf"))
@@ -261,13 +248,13 @@ def test_an_effort_that_cannot_be_true(effort: str, tmp_path: Path) -> None:
     )
 
 
-def test_no_actuator_is_faster_than_its_joint(tmp_path: Path) -> None:
+def test_no_actuator_is_faster_than_its_joint(tmp_path):
     slow = hand_of(tmp_path, GRIPPER.replace('velocity="3"', 'velocity="0.25"'))
     assert max(map(abs, slow.grasps.power.rates)) == pytest.approx(0.25)
     assert max(map(abs, slow.grasps.precision.rates)) == pytest.approx(0.25)
 
 
-def test_masses_that_no_hand_has(tmp_path: Path) -> None:
+def test_masses_that_no_hand_has(tmp_path):
     text = GRIPPER.replace('<mass value="0.05"/>', '<mass value="5e4"/>')
     caught = (
         "robot 'gripper': expected a hand of less than 50 kg, found 200,000 kg; its masses are "
@@ -281,7 +268,7 @@ def test_masses_that_no_hand_has(tmp_path: Path) -> None:
     assert model.body("left_far").mass[0] == pytest.approx(1300.0 * volume)
 
 
-def test_inertias_that_no_body_has(tmp_path: Path) -> None:
+def test_inertias_that_no_body_has(tmp_path):
     text = GRIPPER.replace('ixx="2e-5"', 'ixx="9e-5"', 1)
     hand = hand_of(tmp_path, text)
     assert hand.notes == (
@@ -295,7 +282,7 @@ def test_inertias_that_no_body_has(tmp_path: Path) -> None:
     assert np.sort(model.body("left_near").inertia) == pytest.approx(box)
 
 
-def test_links_without_collision(tmp_path: Path) -> None:
+def test_links_without_collision(tmp_path):
     seen = BOX.replace("collision", "visual")
     only_seen = hand_of(tmp_path, GRIPPER.replace(BODY + BOX, BODY + seen, 1))
     assert only_seen.notes == ("link 'left_near' has no <collision>; its visuals are used",)
@@ -307,7 +294,7 @@ def test_links_without_collision(tmp_path: Path) -> None:
     assert empty.notes == ("link 'left_near' has no body; its mass is set to 0.001 g",)
 
 
-def test_an_image_that_is_missing_is_left_out(tmp_path: Path) -> None:
+def test_an_image_that_is_missing_is_left_out(tmp_path):
     lost = '<visual><geometry><mesh filename="no.stl"/></geometry></visual>'
     text = GRIPPER.replace(BODY + BOX, lost + BODY + BOX, 1)
     path = written(tmp_path, text, "hand.urdf")
@@ -326,7 +313,7 @@ def test_an_image_that_is_missing_is_left_out(tmp_path: Path) -> None:
         '<mesh filename="none.stl" scale="1 1 0"/>',
     ],
 )
-def test_shapes_without_volume_are_left_out(shape: str, tmp_path: Path) -> None:
+def test_shapes_without_volume_are_left_out(shape, tmp_path):
     plain = hand_of(tmp_path, GRIPPER)
     for tag in ("visual", "collision"):
         empty = f"<{tag}><geometry>{shape}</geometry></{tag}>"
@@ -340,15 +327,13 @@ def test_shapes_without_volume_are_left_out(shape: str, tmp_path: Path) -> None:
             assert sg.load_hand(path) == plain
 
 
-def test_a_finger_that_slides_by_metres_is_in_millimetres(tmp_path: Path, golden: Golden) -> None:
+def test_a_finger_that_slides_by_metres_is_in_millimetres(tmp_path, golden):
     text = GRIPPER.replace('type="revolute"', 'type="prismatic"', 1)
     text = text.replace(LIMIT, '<limit lower="0" upper="40" effort="2" velocity="30"/>', 1)
     golden(refused(tmp_path, text), "5: joint 'left_1': limit.upper")
 
 
-def test_collada_needs_its_reader_for_what_collides_only(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, golden: Golden
-) -> None:
+def test_collada_needs_its_reader_for_what_collides_only(tmp_path, monkeypatch, golden):
     monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
     written(tmp_path, "", "tip.dae")
     drawn = '<visual><geometry><mesh filename="tip.dae"/></geometry></visual>'
@@ -364,7 +349,7 @@ def test_collada_needs_its_reader_for_what_collides_only(
     golden.refused(lambda: sg.load_hand(path), "line 3", sg.BackendUnavailable)
 
 
-def test_links_without_inertial_weigh_their_shapes(tmp_path: Path) -> None:
+def test_links_without_inertial_weigh_their_shapes(tmp_path):
     assert GRIPPER.count(BODY + BOX) > 1
     hand = sg.load_hand(written(tmp_path, GRIPPER.replace(BODY + BOX, BOX), "hand.urdf"))
     rows = [row for finger in hand.fingers for row in finger.phalanges]
@@ -381,7 +366,7 @@ def test_links_without_inertial_weigh_their_shapes(tmp_path: Path) -> None:
 ZERO = '<inertial><mass value="0"/><inertia ixx="0" ixy="0" ixz="0" iyy="0" iyz="0" izz="0"/>'
 
 
-def test_a_frame_link_of_mass_0_has_no_mass(tmp_path: Path) -> None:
+def test_a_frame_link_of_mass_0_has_no_mass(tmp_path):
     """With it and without it a hand is the same, at its root and between its links."""
     base = PALM.replace("base", "palm", 1)
     mount = [
@@ -394,12 +379,12 @@ def test_a_frame_link_of_mass_0_has_no_mass(tmp_path: Path) -> None:
     assert bare == zero
 
 
-def test_a_moving_link_of_mass_0_weighs_its_shapes(tmp_path: Path) -> None:
+def test_a_moving_link_of_mass_0_weighs_its_shapes(tmp_path):
     zero = hand_of(tmp_path, GRIPPER.replace(BODY, f"{ZERO}</inertial>", 1))
     assert zero == hand_of(tmp_path, GRIPPER.replace(BODY, "", 1))
 
 
-def test_prefixes_may_be_undeclared(tmp_path: Path) -> None:
+def test_prefixes_may_be_undeclared(tmp_path):
     extra = '<drake:proximity_properties drake:kind="pad"/>'
     path = written(tmp_path, GRIPPER.replace(BOX, BOX + extra, 1), "hand.urdf")
     caught = f"{path}: left out: <drake:proximity_properties> (line 3)"
@@ -410,9 +395,7 @@ def test_prefixes_may_be_undeclared(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("upper", "messages"), [(0.995, 0), (0.9, 1)])
-def test_a_follower_may_miss_one_per_cent_of_its_leader(
-    upper: float, messages: int, tmp_path: Path, recwarn: pytest.WarningsRecorder
-) -> None:
+def test_a_follower_may_miss_one_per_cent_of_its_leader(upper, messages, tmp_path, recwarn):
     limit = 'lower="0" upper="1" effort="2" velocity="3"/>'
     follower = f'lower="0" upper="{upper}" effort="2" velocity="3"/><mimic joint="left_1"/>'
     text = COUPLED.replace("LEADS", f"<limit {limit}").replace("FOLLOWS", f"<limit {follower}")
@@ -438,11 +421,8 @@ COUPLED = """<robot name="pair">
 @pytest.mark.parametrize(
     ("old", "new", "sentence"),
     [
-        (
-            f'type="revolute">{LEFT_1}',
-            f'type="continuous">{LEFT_1.replace(LIMIT, "")}',
-            "5: joint 'left_1': type",
-        ),
+        (f'type="revolute">{LEFT_1}', f'type="continuous">{LEFT_1.replace(LIMIT, "")}',
+         "5: joint 'left_1': type"),
         (LIMIT, "", "5: joint 'left_1': lower"),
         (LIMIT, LIMIT + '<mimic joint="nobody"/>', "5: joint 'left_1': mimic.joint"),
         ('lower="-0.2"', 'lower="nan"', "5: joint 'left_1': limit.lower"),
@@ -450,18 +430,18 @@ COUPLED = """<robot name="pair">
         ('<parent link="base"/>', '<parent link="left_far"/>', "6: joint 'left_2': parent"),
         ('<link name="base">', '<link name="stray"/><link name="base">', "2: link 'base': name"),
     ],
-)
-def test_mistakes(old: str, new: str, sentence: str, tmp_path: Path, golden: Golden) -> None:
+)  # fmt: skip
+def test_mistakes(old, new, sentence, tmp_path, golden):
     assert old in GRIPPER
     result = refused(tmp_path, GRIPPER.replace(old, new, 1))
     golden(result, sentence)
 
 
-def test_mimics_in_a_circle(tmp_path: Path, golden: Golden) -> None:
+def test_mimics_in_a_circle(tmp_path, golden):
     text = GRIPPER.replace(LIMIT, LIMIT + '<mimic joint="left_2"/>', 1)
     text = text.replace(LIMIT + "</joint>", LIMIT + '<mimic joint="left_1"/></joint>', 1)
     golden(refused(tmp_path, text), "5: joint 'left_1': mimic.joint")
 
 
-def test_nothing_that_moves(tmp_path: Path, golden: Golden) -> None:
+def test_nothing_that_moves(tmp_path, golden):
     golden(refused(tmp_path, robot(PALM)), "1: robot 'gripper'")

@@ -1,7 +1,5 @@
 """Joints that follow: couplings, chains of them, and ranges that do not fit."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from pathlib import Path
@@ -31,7 +29,7 @@ def row(hand: Hand, joint: str) -> sg.description.Phalanx:
     return next(row for row in hand.joints if row.joint_name == joint)
 
 
-def test_a_mimic_is_a_coupling(tmp_path: Path) -> None:
+def test_a_mimic_is_a_coupling(tmp_path):
     mimic = '<mimic joint="left_1" multiplier="0.5" offset="0.1"/>'
     hand = hand_of(tmp_path, follower(-1, 1, mimic))
     assert [actuator.name for actuator in hand.actuators] == ["left_1", "left_2", "right_2"]
@@ -43,7 +41,7 @@ def test_a_mimic_is_a_coupling(tmp_path: Path) -> None:
     assert posture["right_1"] == pytest.approx(0.5)
 
 
-def test_a_chain_of_mimics_is_reported_by_its_first_leader(tmp_path: Path) -> None:
+def test_a_chain_of_mimics_is_reported_by_its_first_leader(tmp_path):
     """c = 2·b − 0.1 and b = 0.5·a + 0.1 make c = a + 0.1."""
     first = '<mimic joint="left_1" multiplier="0.5" offset="0.1"/>'
     second = '<mimic joint="right_1" multiplier="2" offset="-0.1"/>'
@@ -67,7 +65,7 @@ def test_a_chain_of_mimics_is_reported_by_its_first_leader(tmp_path: Path) -> No
     assert (b, c) == (pytest.approx(0.5 * a + 0.1, abs=2e-3), pytest.approx(a + 0.1, abs=4e-3))
 
 
-def test_where_ranges_have_nothing_in_common_the_mechanism_is_replaced(tmp_path: Path) -> None:
+def test_where_ranges_have_nothing_in_common_the_mechanism_is_replaced(tmp_path):
     text = (
         "joint 'right_1' follows -1 · 'left_1' over [-1.2, 0.2] rad ([-68.7549, 11.4592]°), but "
         "its limits are [0.2, 1] rad ([11.4592, 57.2958]°), which allows 0 % of the leader's "
@@ -81,7 +79,7 @@ def test_where_ranges_have_nothing_in_common_the_mechanism_is_replaced(tmp_path:
     assert row(hand, "left_1").limits == (-0.2, 1.2)
 
 
-def test_where_ranges_overlap_the_leader_stops(tmp_path: Path) -> None:
+def test_where_ranges_overlap_the_leader_stops(tmp_path):
     text = (
         "joint 'right_1' follows 1 · 'left_1' over [-0.2, 1.2] rad ([-11.4592, 68.7549]°), but its "
         "limits are [0, 1] rad ([0, 57.2958]°); 'left_1' stops at [0, 1] rad ([0, 57.2958]°) "
@@ -93,13 +91,13 @@ def test_where_ranges_overlap_the_leader_stops(tmp_path: Path) -> None:
     assert row(hand, "right_1").limits == (0.0, 1.0)
 
 
-def test_ranges_that_fit_give_no_warning(tmp_path: Path) -> None:
+def test_ranges_that_fit_give_no_warning(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         hand_of(tmp_path, follower(-0.2, 1.2, '<mimic joint="left_1"/>'))
 
 
-def test_a_continuous_follower_needs_no_limits(tmp_path: Path) -> None:
+def test_a_continuous_follower_needs_no_limits(tmp_path):
     right = RIGHT.replace('type="revolute"', 'type="continuous"', 1).replace(
         LIMIT, '<mimic joint="left_1" multiplier="2"/>', 1
     )
@@ -107,7 +105,7 @@ def test_a_continuous_follower_needs_no_limits(tmp_path: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*implausible above")
-def test_the_pads_of_the_real_gripper_stay_parallel() -> None:
+def test_the_pads_of_the_real_gripper_stay_parallel():
     """Its printed limits would keep three joints at 0; its multipliers close it as the real one."""
     with pytest.warns(sg.SoftgraspWarning, match="the limits are replaced") as message:
         hand = sg.load_hand(real_hand(ROBOTIQ))

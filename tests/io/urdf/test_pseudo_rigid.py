@@ -1,9 +1,6 @@
 """Bendables as chains of revolute joints: tips on the arcs, masses, mimics, what is refused."""
 
-from __future__ import annotations
-
 import math
-from pathlib import Path
 
 import mujoco
 import numpy as np
@@ -17,7 +14,6 @@ from softgrasp.description.robot import Link, LinkShape, Robot
 from softgrasp.errors import DescriptionError, SoftgraspWarning
 from softgrasp.io.load import load_robot
 from softgrasp.io.urdf import joint_angles, pseudo_rigid, pseudo_rigid_urdf, read_robot
-from tests.conftest import Golden
 from tests.support.robots import written
 
 LENGTH, MASS = 0.3, 0.1
@@ -54,7 +50,7 @@ def tip(robot: Robot, state: dict[str, tuple[float, ...]]) -> tuple[np.ndarray, 
 
 
 @pytest.mark.parametrize("phi", [0.0, 0.7, -2.5])
-def test_the_tip_converges_to_the_arc_with_the_square_of_the_cells(phi: float) -> None:
+def test_the_tip_converges_to_the_arc_with_the_square_of_the_cells(phi):
     """The chord of n cells with joints in their middles errs by (θ/n)²/12 of the length."""
     target = pcc.segment_transform(THETA / LENGTH, phi, LENGTH)
     errors = []
@@ -67,7 +63,7 @@ def test_the_tip_converges_to_the_arc_with_the_square_of_the_cells(phi: float) -
     np.testing.assert_allclose(np.array(errors[:-1]) / errors[1:], 4.0, rtol=0.06)
 
 
-def test_a_planar_bendable_has_one_joint_a_cell_and_follows_its_first() -> None:
+def test_a_planar_bendable_has_one_joint_a_cell_and_follows_its_first():
     limits = CurvatureLimits(theta_max=THETA, phi_min=0.5, phi_max=0.5)
     chain = pseudo_rigid(robot_of(bendable(limits=limits)))
     bends = [joint for joint in chain.joints if joint.type == "revolute"]
@@ -78,7 +74,7 @@ def test_a_planar_bendable_has_one_joint_a_cell_and_follows_its_first() -> None:
     assert {(joint.lower, joint.upper) for joint in bends} == {(-THETA / 10, THETA / 10)}
 
 
-def test_polynomial_curvature_has_independent_joints_that_add_up() -> None:
+def test_polynomial_curvature_has_independent_joints_that_add_up():
     part = bendable(model="ppc", degree=1)
     robot = robot_of(part)
     chain = pseudo_rigid(robot)
@@ -89,7 +85,7 @@ def test_polynomial_curvature_has_independent_joints_that_add_up() -> None:
 
 @pytest.mark.filterwarnings("ignore::softgrasp.errors.SoftgraspWarning")
 @pytest.mark.parametrize("name", ["soft_gripper_two", "three_segment_arm"])
-def test_every_link_has_an_inertial_and_the_mass_stays(name: str) -> None:
+def test_every_link_has_an_inertial_and_the_mass_stays(name):
     robot = load_robot(name)
     chain = pseudo_rigid(robot)
     assert all(link.inertial is not None for link in chain.links)
@@ -100,7 +96,7 @@ def test_every_link_has_an_inertial_and_the_mass_stays(name: str) -> None:
     assert total == pytest.approx(mass + 1e-6 * bare, rel=1e-12)
 
 
-def test_collision_shapes_stay_apart_when_bent_to_the_limit() -> None:
+def test_collision_shapes_stay_apart_when_bent_to_the_limit():
     """Neighbours, and the cells that a ball at the end reaches into, do not touch."""
     ball = LinkShape(shape=Sphere(radius=0.04))
     robot = robot_of(bendable(), Link(name="end", collisions=(ball,)))
@@ -114,7 +110,7 @@ def test_collision_shapes_stay_apart_when_bent_to_the_limit() -> None:
     assert model.ngeom >= 10
 
 
-def test_it_is_read_again(tmp_path: Path) -> None:
+def test_it_is_read_again(tmp_path):
     robot = robot_of(bendable())
     assert read_robot(written(tmp_path, pseudo_rigid_urdf(robot), "a.urdf")) == pseudo_rigid(robot)
     rigid = pseudo_rigid(robot)
@@ -122,7 +118,7 @@ def test_it_is_read_again(tmp_path: Path) -> None:
     assert not etree.fromstring(pseudo_rigid_urdf(robot)[22:]).findall("bendable")
 
 
-def test_what_a_chain_cannot_keep_is_named(golden: Golden) -> None:
+def test_what_a_chain_cannot_keep_is_named(golden):
     part = bendable(frame="webster", inertial=None, backbone={"axial_stiffness": 10.0})
     with pytest.warns(SoftgraspWarning) as warned:
         pseudo_rigid(robot_of(part))

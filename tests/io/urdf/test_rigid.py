@@ -1,10 +1,7 @@
 """Robots with bendables as plain URDF: poses by constant curvature, equal masses, limits."""
 
-from __future__ import annotations
-
 import math
 import re
-from pathlib import Path
 
 import mujoco
 import numpy as np
@@ -14,20 +11,13 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from softgrasp.continuum import pcc
-from softgrasp.description.bendable import (
-    Backbone,
-    Bendable,
-    CurvatureLimits,
-    Inertial,
-    Origin,
-)
+from softgrasp.description.bendable import Backbone, Bendable, CurvatureLimits, Inertial, Origin
 from softgrasp.description.robot import Link, RigidJoint, Robot
 from softgrasp.errors import SoftgraspWarning
 from softgrasp.io.load import load_robot
 from softgrasp.io.urdf import lower, read_robot, rigid_urdf
 from softgrasp.io.urdf.rigid import BentState, frames_along
 from softgrasp.mechanics.transforms import rotation_from_euler
-from tests.conftest import Golden
 from tests.support.robots import HINGE, outside_robot, written
 
 
@@ -76,9 +66,7 @@ def bent(robot: Robot, *numbers: float) -> dict[str, tuple[float, ...]]:
         ("gripper2.ucrdf", "left_tip", (-0.03125, 0.00478, 0.11933), 0.27),
     ],
 )
-def test_the_outside_robots_stand_where_other_programs_put_them(
-    name: str, link: str, tip: tuple[float, ...], mass: float
-) -> None:
+def test_the_outside_robots_stand_where_other_programs_put_them(name, link, tip, mass):
     robot = read_robot(outside_robot(name))
     model, data = model_of(rigid_urdf(robot, bent(robot, 2.0, 0.5)))
     np.testing.assert_allclose(data.body(link).xpos, tip, atol=5.1e-6)
@@ -90,7 +78,7 @@ def test_the_outside_robots_stand_where_other_programs_put_them(
     st.lists(st.tuples(st.floats(0, 19), st.floats(-7, 7), st.floats(0.1, 0.5)), min_size=1,
              max_size=3),
 )  # fmt: skip
-def test_ends_and_discs_stand_on_the_arcs(states: list[tuple[float, float, float]]) -> None:
+def test_ends_and_discs_stand_on_the_arcs(states):
     robot = chain(len(states))
     urdf = rigid_urdf(robot, {f"b{i}": state for i, state in enumerate(states)})
     model, data = model_of(urdf)
@@ -107,7 +95,7 @@ def test_ends_and_discs_stand_on_the_arcs(states: list[tuple[float, float, float
         assert parents == {model.body(f"l{index}").id}
 
 
-def test_polynomial_curvature_bends_discs_and_end(golden: Golden) -> None:
+def test_polynomial_curvature_bends_discs_and_end(golden):
     robot = chain(1)
     robot = robot.replace(bendables=(robot.bendables[0].replace(model="ppc", degree=2),))
     state = (1.0, -8.0, 12.0, 0.7)
@@ -119,7 +107,7 @@ def test_polynomial_curvature_bends_discs_and_end(golden: Golden) -> None:
 
 
 @pytest.mark.parametrize("rotation", [0.5, 1.0, 1.5, 1.9])
-def test_quarter_rotations_keep_their_rotation(rotation: float) -> None:
+def test_quarter_rotations_keep_their_rotation(rotation):
     """Roll and yaw are not apart where the pitch is a quarter turn."""
     angle = rotation * math.pi
     joint = lower(chain(1), bent(chain(1), angle / 0.3, 0.3)).robot.joints[-1]
@@ -129,7 +117,7 @@ def test_quarter_rotations_keep_their_rotation(rotation: float) -> None:
     )  # fmt: skip
 
 
-def test_a_straight_robot_has_the_inertia_of_uniform_cylinders() -> None:
+def test_a_straight_robot_has_the_inertia_of_uniform_cylinders():
     model, data = model_of(rigid_urdf(chain(1)))
     discs = range(model.body("b0_disc1").id, model.body("b0_disc6").id + 1)
     mass = model.body_mass[discs]
@@ -146,7 +134,7 @@ def test_a_straight_robot_has_the_inertia_of_uniform_cylinders() -> None:
 
 
 @pytest.mark.parametrize(("discs", "links", "count"), [(0, 6, 6), (4, 6, 4)])
-def test_as_many_discs_as_specified_or_as_links(discs: int, links: int, count: int) -> None:
+def test_as_many_discs_as_specified_or_as_links(discs, links, count):
     rigid = lower(chain(1, discs=discs, links=links)).robot
     assert [link.name for link in rigid.links[2:]] == [f"b0_disc{i + 1}" for i in range(count)]
 
@@ -154,13 +142,13 @@ def test_as_many_discs_as_specified_or_as_links(discs: int, links: int, count: i
 @pytest.mark.parametrize(
     ("length", "thickness"), [(0.3, 0.002), (10.0, 0.002), (0.03, 0.00025), (0.021, 0.0002)]
 )
-def test_discs_are_thin(length: float, thickness: float) -> None:
+def test_discs_are_thin(length, thickness):
     disc = lower(chain(1, length=length, links=6)).robot.links[-1].visuals[0].shape
     assert disc.radius == 0.02
     assert disc.height == pytest.approx(thickness)
 
 
-def test_floating_joints_are_those_that_bending_moves() -> None:
+def test_floating_joints_are_those_that_bending_moves():
     robot = chain(1)
     robot = robot.replace(
         links=(*robot.links, Link(name="tool")),
@@ -177,11 +165,11 @@ def test_floating_joints_are_those_that_bending_moves() -> None:
     )
 
 
-def test_other_kinds_of_discs_are_refused(golden: Golden) -> None:
+def test_other_kinds_of_discs_are_refused(golden):
     golden.refused(lambda: rigid_urdf(chain(1), discs="loose"), "discs")
 
 
-def test_rigid_parts_stay_and_new_names_are_free() -> None:
+def test_rigid_parts_stay_and_new_names_are_free():
     robot = load_robot("rigid_soft_finger")
     taken = robot.replace(
         control=(),
@@ -199,7 +187,7 @@ def test_rigid_parts_stay_and_new_names_are_free() -> None:
     assert "finger_disc1_joint_" in moved
 
 
-def test_a_robot_without_bendables_keeps_its_control(tmp_path: Path) -> None:
+def test_a_robot_without_bendables_keeps_its_control(tmp_path):
     text = HINGE.replace(
         "</robot>",
         '<ros2_control name="c"><hardware><plugin>P</plugin></hardware><joint name="elbow">'
@@ -210,7 +198,7 @@ def test_a_robot_without_bendables_keeps_its_control(tmp_path: Path) -> None:
     assert read_robot(written(tmp_path, rigid_urdf(robot), "again.urdf")) == robot
 
 
-def test_plain_urdf_is_read_without_a_warning(tmp_path: Path) -> None:
+def test_plain_urdf_is_read_without_a_warning(tmp_path):
     urdf = rigid_urdf(chain(2), bent(chain(2), 3.0, 1.0))
     assert (
         read_robot(written(tmp_path, urdf, "rigid.urdf"))
@@ -227,9 +215,7 @@ def test_plain_urdf_is_read_without_a_warning(tmp_path: Path) -> None:
         ({"b0": (math.nan, 0.0)}, "bendable 'b0'"),
     ],
 )
-def test_states_that_do_not_fit(
-    state: dict[str, tuple[float, ...]], sentence: str, golden: Golden
-) -> None:
+def test_states_that_do_not_fit(state, sentence, golden):
     golden.refused(lambda: rigid_urdf(chain(2), state), sentence)
 
 
@@ -241,7 +227,7 @@ def test_states_that_do_not_fit(
         ((1.0, 0.0, 0.36), "elongation 0.2 is outside its range from 0 to 0.1"),
     ],
 )
-def test_states_beyond_the_limits_are_reported(state: tuple[float, ...], sentence: str) -> None:
+def test_states_beyond_the_limits_are_reported(state, sentence):
     robot = chain(1)
     limits = CurvatureLimits(kappa_max=20.0, phi_min=-1.0, phi_max=1.0, eps_min=0.0, eps_max=0.1)
     robot = robot.replace(bendables=(robot.bendables[0].replace(limits=limits),))
@@ -249,7 +235,7 @@ def test_states_beyond_the_limits_are_reported(state: tuple[float, ...], sentenc
         lower(robot, {"b0": state})
 
 
-def test_what_plain_urdf_cannot_hold_is_reported() -> None:
+def test_what_plain_urdf_cannot_hold_is_reported():
     robot = load_robot("three_segment_arm")
     odd = Inertial(mass=0.3, origin=Origin(xyz=(0.0, 0.0, 0.1)))
     robot = robot.replace(

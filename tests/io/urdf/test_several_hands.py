@@ -1,16 +1,11 @@
 """Files with several hands: two arms with a gripper each, and hands whose fingers branch."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 import softgrasp as sg
 from softgrasp import assets
 from softgrasp.io.hand import select_hand
-from tests.conftest import Run
 from tests.support.mjcf_hands import MOTORS
 from tests.support.robots import written
 
@@ -58,7 +53,7 @@ def robot(count: int) -> str:
     return f'<robot name="r">{link("torso")}{arms}{CONTROL}</robot>'
 
 
-def test_of_two_arms_with_a_hand_each_one_is_selected(tmp_path: Path) -> None:
+def test_of_two_arms_with_a_hand_each_one_is_selected(tmp_path):
     file = written(tmp_path, robot(4), "dual.urdf")
     with pytest.raises(sg.DescriptionError) as caught:
         sg.load_hand(file)
@@ -75,14 +70,12 @@ def test_of_two_arms_with_a_hand_each_one_is_selected(tmp_path: Path) -> None:
     assert with_arm.fingers[0].name == "wrist"
 
 
-def test_palms_on_short_chains_are_one_hand(tmp_path: Path) -> None:
+def test_palms_on_short_chains_are_one_hand(tmp_path):
     hand = sg.load_hand(written(tmp_path, robot(1), "block.urdf"))
     assert len(hand.fingers) == 6  # two blocks with two fingers each
 
 
-def test_the_hand_is_selected_on_the_command_line_and_beside_the_model(
-    tmp_path: Path, run: Run
-) -> None:
+def test_the_hand_is_selected_on_the_command_line_and_beside_the_model(tmp_path, run):
     file = written(tmp_path, robot(4), "dual.urdf")
     assert "--hand left_palm" in run("check", str(file)).out
     one = run("check", str(file), "--hand", "left_palm")
@@ -98,7 +91,7 @@ def test_the_hand_is_selected_on_the_command_line_and_beside_the_model(
 
 
 @pytest.mark.parametrize("name", ["four_finger", "hand.xml", "four_finger.yaml"])
-def test_a_first_link_of_another_kind_of_hand_is_refused(name: str, tmp_path: Path) -> None:
+def test_a_first_link_of_another_kind_of_hand_is_refused(name, tmp_path):
     (tmp_path / "hand.xml").write_text(MOTORS, encoding="utf-8")
     (tmp_path / "four_finger.yaml").write_text(assets.find("hands", "four_finger").read_text())
     hand = str(tmp_path / name) if "." in name else name
@@ -109,9 +102,7 @@ def test_a_first_link_of_another_kind_of_hand_is_refused(name: str, tmp_path: Pa
         sg.load_hand(hand)
 
 
-def test_joints_of_a_wrist_may_be_continuous_and_a_second_inertial_is_left_out(
-    tmp_path: Path,
-) -> None:
+def test_joints_of_a_wrist_may_be_continuous_and_a_second_inertial_is_left_out(tmp_path):
     inertial = """<inertial><mass value="{}"/><inertia ixx="1e-4" iyy="1e-4" izz="1e-4" ixy="0"
       ixz="0" iyz="0"/></inertial>"""
     wrist = link("wrist").replace("</link>", f"{inertial.format(0.3)}{inertial.format(9)}</link>")
@@ -127,7 +118,7 @@ def test_joints_of_a_wrist_may_be_continuous_and_a_second_inertial_is_left_out(
         sg.load_hand(written(tmp_path, fingers.replace("<limit", "<other"), "f.urdf"))
 
 
-def test_a_fixed_link_at_its_joint_does_not_mark_the_end_of_a_finger(tmp_path: Path) -> None:
+def test_a_fixed_link_at_its_joint_does_not_mark_the_end_of_a_finger(tmp_path):
     tip = '<link name="tip"/><joint name="tip_j" type="fixed"><parent link="left_a"/>{}</joint>'
     child = '<child link="tip"/><origin xyz="0 0 {}"/>'
     ends = []

@@ -1,7 +1,5 @@
 """A side file: the model of a hand, and what is to be otherwise."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +8,6 @@ import pytest
 import softgrasp as sg
 from softgrasp.description.hand import Hand
 from softgrasp.model.hand import build_hand_spec
-from tests.conftest import Golden
 from tests.support.robots import written
 from tests.support.urdf_hands import BODY, BOX, GRIPPER, LIMIT
 
@@ -26,11 +23,11 @@ def refused(directory: Path, side: str, text: str = GRIPPER) -> str:
     return str(caught.value).replace(f"{directory}/", "")
 
 
-def test_a_side_file_that_changes_nothing(tmp_path: Path) -> None:
+def test_a_side_file_that_changes_nothing(tmp_path):
     assert hand_of(tmp_path, "") == sg.load_hand(tmp_path / "hand.urdf")
 
 
-def test_names_rates_and_grasps(tmp_path: Path) -> None:
+def test_names_rates_and_grasps(tmp_path):
     side = """
 units: {length: mm, angle: deg}
 name: mine
@@ -49,7 +46,7 @@ grasps:
     assert hand.grasps.precision.start == pytest.approx(np.radians([5.0, 0.0, 5.0, 0.0]))
 
 
-def test_joints(tmp_path: Path) -> None:
+def test_joints(tmp_path):
     side = """
 units: {angle: deg}
 joints:
@@ -62,7 +59,7 @@ joints:
     assert (second.servo_stiffness, second.armature) == (7.0, 0.01)
 
 
-def test_what_a_file_leaves_out(tmp_path: Path) -> None:
+def test_what_a_file_leaves_out(tmp_path):
     """Limits of a continuous joint, and a density for links without inertia."""
     text = GRIPPER.replace(BODY + BOX, BOX).replace('type="revolute"', 'type="continuous"', 1)
     text = text.replace(LIMIT, '<limit effort="2" velocity="3"/>', 1)
@@ -84,10 +81,10 @@ def test_what_a_file_leaves_out(tmp_path: Path) -> None:
         ("grasps: {power: {centre: [0, 0, 0]}}\n", "mine.yaml:2: grasps.power.centre"),
     ],
 )
-def test_mistakes(side: str, sentence: str, tmp_path: Path, golden: Golden) -> None:
+def test_mistakes(side, sentence, tmp_path, golden):
     golden(refused(tmp_path, side), sentence)
 
 
-def test_a_model_of_another_kind(tmp_path: Path, golden: Golden) -> None:
+def test_a_model_of_another_kind(tmp_path, golden):
     path = written(tmp_path, "model: hand.stl\n", "mine.yaml")
     golden.refused(lambda: sg.load_hand(path), "1: model")

@@ -1,10 +1,7 @@
 """U(C)RDF robots as hands: fingers where the robot has them, and what is no hand."""
 
-from __future__ import annotations
-
 import re
 import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,7 +18,6 @@ from softgrasp.io.urdf.soft_hand import soft_hand
 from softgrasp.mechanics.robot_kinematics import origin_frame
 from softgrasp.mechanics.transforms import transform
 from softgrasp.model.robot import robot_to_mjcf
-from tests.conftest import Golden
 
 WRIST = (
     "robot 'soft_gripper_two': expected a hand only; what carries its palm, and what is fixed to "
@@ -54,7 +50,7 @@ def rotated(
     return robot.replace(bendables=parts)
 
 
-def test_a_file_is_a_hand() -> None:
+def test_a_file_is_a_hand():
     with pytest.warns(sg.SoftgraspWarning, match=f"^{re.escape(WRIST)}$"):
         hand = sg.load_hand("soft_gripper_two.ucrdf")
     assert [digit.name for digit in hand.soft_fingers] == ["left-finger", "right-finger"]
@@ -65,7 +61,7 @@ def test_a_file_is_a_hand() -> None:
 
 
 @pytest.mark.parametrize("pressure", [0.0, 0.5e5, 1.5e5])
-def test_its_fingers_bend_as_the_segments_of_the_robot(pressure: float) -> None:
+def test_its_fingers_bend_as_the_segments_of_the_robot(pressure):
     """The centres of the ball tips, from constant curvature in the robot's own frames."""
     robot = gripper()
     fine = robot.replace(bendables=tuple(
@@ -95,7 +91,7 @@ def test_its_fingers_bend_as_the_segments_of_the_robot(pressure: float) -> None:
 
 
 @pytest.mark.parametrize("rpy", [(0.0, 0.0, 0.7), (0.3, -0.4, 1.0), (np.pi, 0.0, 0.0)])
-def test_where_the_palm_has_its_frame_changes_nothing(rpy: tuple[float, float, float]) -> None:
+def test_where_the_palm_has_its_frame_changes_nothing(rpy):
     plain = soft_hand(gripper())
     moved = soft_hand(rotated(gripper(), (0.1, -0.2, 0.3), rpy))
     for one, other in zip(plain.soft_fingers, moved.soft_fingers, strict=True):
@@ -104,7 +100,7 @@ def test_where_the_palm_has_its_frame_changes_nothing(rpy: tuple[float, float, f
         assert same == pytest.approx(1.0, abs=1e-12)
 
 
-def test_tips_are_part_of_the_last_links() -> None:
+def test_tips_are_part_of_the_last_links():
     finger = soft_hand(gripper()).soft_fingers[0].finger
     assert finger.tip == (0.1 + 0.011, 0.0, 0.0)
     assert sum(link.mass for link in finger.links) == pytest.approx(0.03 + 0.006)
@@ -112,15 +108,11 @@ def test_tips_are_part_of_the_last_links() -> None:
     assert last.center[0] + 0.5 * last.size[0] == pytest.approx(finger.tip[0])
 
 
-def test_it_grasps() -> None:
+def test_it_grasps():
     hand = soft_hand(gripper())
     ball = sg.GraspObject(name="ball", shape=sg.Sphere(radius=0.02), mass=0.03)
     scene = sg.GraspScene(
-        hand=hand,
-        object=ball,
-        surroundings=(sg.Table(),),
-        lift=sg.description.Lift(),
-        gravity=True,
+        hand=hand, object=ball, surroundings=(sg.Table(),), lift=sg.description.Lift(), gravity=True
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", sg.SoftgraspWarning)
@@ -153,19 +145,15 @@ LEFT = "bendable 'left_finger': "
 @pytest.mark.parametrize(
     ("robot", "sentence"),
     [
-        (
-            sg.io.load_robot("three_segment_arm").replace(
-                bendables=(), control=(), joints=(), links=(Link(name="base"),)
-            ),
-            "bendable",
-        ),
+        (sg.io.load_robot("three_segment_arm").replace(bendables=(), control=(), joints=(),
+         links=(Link(name="base"),)), "bendable"),
         (with_joint(gripper()), "joint 'knuckle'"),
         (hung_apart(gripper()), "bendable"),
         (opposite(gripper()), "bendable"),
         (gripper(actuation=OPEN), "bendable 'left_finger'"),
     ],
-)
-def test_what_is_no_hand_is_refused(robot: Robot, sentence: str, golden: Golden) -> None:
+)  # fmt: skip
+def test_what_is_no_hand_is_refused(robot, sentence, golden):
     golden.refused(lambda: soft_hand(robot), sentence)
 
 
@@ -176,7 +164,7 @@ def chambers(*degrees: float) -> tuple[Chamber, ...]:
     )
 
 
-def test_the_chambers_that_close_the_hand_are_chosen(golden: Golden) -> None:
+def test_the_chambers_that_close_the_hand_are_chosen(golden):
     """Of an antagonist pair the one on the back; those that bend it backwards stay empty."""
     (one, _) = soft_hand(gripper(actuation=chambers(0.0, 180.0))).soft_fingers
     assert one.finger.joints[0].pressure_gain == pytest.approx(6e-7)
@@ -189,7 +177,7 @@ def test_the_chambers_that_close_the_hand_are_chosen(golden: Golden) -> None:
         golden(refused.value, "bendable 'left_finger'")
 
 
-def test_a_camera_fixed_to_the_palm_is_left_out() -> None:
+def test_a_camera_fixed_to_the_palm_is_left_out():
     robot = gripper()
     camera = RigidJoint(name="mount", type="fixed", parent="palm", child="camera")
     robot = robot.replace(links=(*robot.links, Link(name="camera")), joints=(camera,))
@@ -197,12 +185,12 @@ def test_a_camera_fixed_to_the_palm_is_left_out() -> None:
         assert len(soft_hand(robot).soft_fingers) == 2
 
 
-def test_a_shipped_robot_is_a_hand_by_its_name() -> None:
+def test_a_shipped_robot_is_a_hand_by_its_name():
     with pytest.warns(sg.SoftgraspWarning):
         assert sg.load_hand("soft_gripper_two") == sg.load_hand("soft_gripper_two.ucrdf")
 
 
-def test_fingers_bend_in_one_plane() -> None:
+def test_fingers_bend_in_one_plane():
     robot = gripper()
     free = tuple(_to_all_sides(part) for part in robot.bendables)
     sentence = "expected phi_min equal to phi_max, as one pressure bends a finger in one plane"
@@ -214,7 +202,7 @@ def _to_all_sides(part: Bendable) -> Bendable:
     return part.replace(limits=part.limits.replace(phi_min=None, phi_max=None))
 
 
-def test_a_mesh_at_a_tip_is_left_out() -> None:
+def test_a_mesh_at_a_tip_is_left_out():
     robot = gripper()
     mesh = LinkShape(shape=Mesh(file="tip.stl"))
     links = tuple(
@@ -230,7 +218,7 @@ def test_a_mesh_at_a_tip_is_left_out() -> None:
     assert hand.soft_fingers[0].finger.tip == (0.1, 0.0, 0.0)
 
 
-def test_other_files_are_no_hand(golden: Golden) -> None:
+def test_other_files_are_no_hand(golden):
     golden.refused(lambda: sg.load_hand("hand.step"), "hand.step")
 
 
@@ -248,7 +236,7 @@ def bent(hand: sg.Hand, pressure: float) -> float:
 
 
 @pytest.mark.parametrize("actuation", [OPPOSED, ()])
-def test_tendons_and_moments_bend_a_finger_up_to_its_limit(actuation: tuple[Any, ...]) -> None:
+def test_tendons_and_moments_bend_a_finger_up_to_its_limit(actuation):
     robot = gripper(actuation=actuation)
     with pytest.warns(sg.SoftgraspWarning, match=SAME_MOMENTS):
         hand = soft_hand(robot)
@@ -258,7 +246,7 @@ def test_tendons_and_moments_bend_a_finger_up_to_its_limit(actuation: tuple[Any,
         assert bent(hand, pressure) == pytest.approx(share * part.theta_max, rel=1e-9)
 
 
-def test_a_tendon_is_the_chamber_with_its_moment() -> None:
+def test_a_tendon_is_the_chamber_with_its_moment():
     """T r = p A r, the chamber being on the other side."""
     with pytest.warns(sg.SoftgraspWarning, match="10 kPa for 1 N of tension"):
         pulled = soft_hand(gripper(actuation=OPPOSED))
@@ -272,7 +260,7 @@ def test_a_tendon_is_the_chamber_with_its_moment() -> None:
     assert pulled.grasps == pressed.grasps
 
 
-def test_tendons_that_open_only_are_refused() -> None:
+def test_tendons_that_open_only_are_refused():
     with (
         pytest.warns(sg.SoftgraspWarning, match=SAME_MOMENTS),
         pytest.raises(sg.DescriptionError, match="or a tendon on that of phi"),
@@ -282,9 +270,7 @@ def test_tendons_that_open_only_are_refused() -> None:
 
 @pytest.mark.parametrize("actuation", [OPPOSED, ()])
 @pytest.mark.filterwarnings("ignore::softgrasp.SoftgraspWarning")
-def test_a_hand_of_tendons_grasps_as_a_file_and_as_its_export(
-    tmp_path: Path, actuation: tuple[Any, ...]
-) -> None:
+def test_a_hand_of_tendons_grasps_as_a_file_and_as_its_export(tmp_path, actuation):
     robot = gripper(actuation=actuation)
     write_robot(robot, tmp_path / "hand.ucrdf")
     (tmp_path / "hand.xml").write_text(robot_to_mjcf(robot), encoding="utf-8")

@@ -1,8 +1,6 @@
 """Backbones of polynomial curvature: the constant case, closed forms, laws of curves."""
 
-from __future__ import annotations
-
-from pathlib import Path
+import re
 
 import numpy as np
 import pytest
@@ -39,16 +37,14 @@ def ppc(frame: pcc.Frame = "bishop", degree: int = 3) -> Bendable:
 
 @given(st.floats(-30, 30), st.floats(-7, 7), st.sampled_from(["bishop", "webster"]))
 @settings(max_examples=50, deadline=None)
-def test_a_constant_polynomial_is_constant_curvature(
-    kappa: float, phi: float, frame: pcc.Frame
-) -> None:
+def test_a_constant_polynomial_is_constant_curvature(kappa, phi, frame):
     state = BentState((kappa, 0.0, 0.0, 0.0), phi, 0.4)
     target = pcc.segment_transform(kappa, phi, 0.4 * SHARES, ppc(frame).end_frame)
     np.testing.assert_allclose(frames_along(ppc(frame), state, SHARES), target, atol=1e-14)
 
 
 @pytest.mark.parametrize("slope", [1.0, 40.0, -200.0])
-def test_a_linear_polynomial_is_a_clothoid(slope: float) -> None:
+def test_a_linear_polynomial_is_a_clothoid(slope):
     """θ = slope·s²/(2ℓ), so the point is a Fresnel integral."""
     length = 0.3
     result = frames_along(ppc(degree=1), BentState((0.0, slope), 0.0, length), SHARES)
@@ -61,7 +57,7 @@ def test_a_linear_polynomial_is_a_clothoid(slope: float) -> None:
 
 @given(st.tuples(*[st.floats(-20, 20)] * 4), st.floats(-7, 7))
 @settings(max_examples=50, deadline=None)
-def test_the_z_axis_is_the_tangent(kappas: tuple[float, ...], phi: float) -> None:
+def test_the_z_axis_is_the_tangent(kappas, phi):
     step = 1e-4
     state = BentState(kappas, phi, 0.5)
     before, at, after = (
@@ -73,7 +69,7 @@ def test_the_z_axis_is_the_tangent(kappas: tuple[float, ...], phi: float) -> Non
     np.testing.assert_allclose(rotation @ rotation.T, np.eye(3), atol=1e-14)
 
 
-def test_the_plane_rotates_the_curve_about_the_base_axis() -> None:
+def test_the_plane_rotates_the_curve_about_the_base_axis():
     kappas = (3.0, -20.0, 5.0, 1.0)
     flat, rotated = (frames_along(ppc(), BentState(kappas, phi, 0.3), SHARES) for phi in (0.0, 2.0))
     x, y = np.cos(2.0), np.sin(2.0)
@@ -86,7 +82,7 @@ def test_the_plane_rotates_the_curve_about_the_base_axis() -> None:
 
 
 @pytest.mark.parametrize("text", [ARM, HINGE], ids=["ucrdf", "urdf"])
-def test_a_file_comes_back_equal(text: str, tmp_path: Path) -> None:
+def test_a_file_comes_back_equal(text, tmp_path):
     robot = read_robot(written(tmp_path, text))
     again = write_robot(robot, tmp_path / "deep" / "again.ucrdf")
     assert read_robot(again) == robot
@@ -94,29 +90,27 @@ def test_a_file_comes_back_equal(text: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", assets.names("robots"))
-def test_a_shipped_robot_comes_back_equal(name: str, tmp_path: Path) -> None:
+def test_a_shipped_robot_comes_back_equal(name, tmp_path):
     robot = load_robot(name)
     assert read_robot(write_robot(robot, tmp_path / "again.ucrdf")) == robot
 
 
 @pytest.mark.parametrize("name", ["gripper2.ucrdf", "roberto3.ucrdf.xacro"])
-def test_an_outside_robot_comes_back_equal(name: str, tmp_path: Path) -> None:
+def test_an_outside_robot_comes_back_equal(name, tmp_path):
     robot = read_robot(outside_robot(name))
     assert read_robot(write_robot(robot, tmp_path / "again.ucrdf")) == robot
 
 
 @settings(max_examples=25, deadline=None)
 @given(st.data())
-def test_any_robot_comes_back_equal(
-    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
-) -> None:
+def test_any_robot_comes_back_equal(tmp_path_factory, data):
     directory = tmp_path_factory.mktemp("robot")
     mesh = written(directory, TETRAHEDRON, "corner.obj")
     robot = data.draw(robots(str(mesh)))
     assert read_robot(write_robot(robot, directory / "robot.ucrdf")) == robot
 
 
-def test_a_shipped_mesh_keeps_its_name(tmp_path: Path) -> None:
+def test_a_shipped_mesh_keeps_its_name(tmp_path):
     mesh = LinkShape(shape=Mesh(file="objects/meshes/pear.obj", scale=(1.0, 2.0, 1.0)))
     robot = Robot(name="r", links=(Link(name="a", visuals=(mesh,)),))
     text = robot_xml(robot)
@@ -124,12 +118,12 @@ def test_a_shipped_mesh_keeps_its_name(tmp_path: Path) -> None:
     assert read_robot(written(tmp_path, text)) == robot
 
 
-def test_a_scale_that_is_the_same_on_all_axes_is_one_number() -> None:
+def test_a_scale_that_is_the_same_on_all_axes_is_one_number():
     one, three = (LinkShape(shape=Mesh(file="a.stl", scale=s)) for s in (2.0, (2.0, 2.0, 2.0)))
     assert one == three
 
 
-def test_colours_are_materials_of_one_name_each() -> None:
+def test_colours_are_materials_of_one_name_each():
     red, blue = (1.0, 0.0, 0.0, 1.0), (0.0, 0.0, 1.0, 1.0)
     ball = LinkShape(shape=Sphere(radius=0.1), rgba=red)
     robot = Robot(name="r", links=(Link(name="a", visuals=(ball, ball, ball.replace(rgba=blue))),))
@@ -138,28 +132,17 @@ def test_colours_are_materials_of_one_name_each() -> None:
     assert text.count('<material name="0.0 0.0 1.0 1.0">') == 1
 
 
-def test_what_stands_at_its_default_is_not_written() -> None:
+def test_what_stands_at_its_default_is_not_written():
     box = LinkShape(shape=Cuboid(size=(1.0, 1.0, 1.0)))
     robot = Robot(name="r", links=(Link(name="a", inertial=Inertial(mass=1.0), visuals=(box,)),))
-    assert robot_xml(robot) == (
-        '<?xml version="1.0"?>\n'
-        '<robot name="r">\n'
-        '  <link name="a">\n'
-        "    <inertial>\n"
-        '      <mass value="1.0"/>\n'
-        "    </inertial>\n"
-        "    <visual>\n"
-        "      <geometry>\n"
-        '        <box size="1.0 1.0 1.0"/>\n'
-        "      </geometry>\n"
-        "    </visual>\n"
-        "  </link>\n"
-        "</robot>\n"
+    assert re.sub(r">\s+<", "><", robot_xml(robot)).strip() == (
+        '<?xml version="1.0"?><robot name="r"><link name="a"><inertial><mass value="1.0"/>'
+        '</inertial><visual><geometry><box size="1.0 1.0 1.0"/></geometry></visual></link></robot>'
     )
 
 
 @pytest.mark.parametrize("letter", ["\x00", "\x1b", "\ud800"], ids=["NUL", "ESC", "surrogate"])
-def test_letters_that_xml_has_not_are_refused(letter: str) -> None:
+def test_letters_that_xml_has_not_are_refused(letter):
     robot = Robot.model_construct(name=f"r{letter}", links=(Link(name="a"),), source="")
     with pytest.raises(DescriptionError) as refused:
         robot_xml(robot)

@@ -1,7 +1,5 @@
 """Expressions of xacro files are evaluated without running code of the file."""
 
-from __future__ import annotations
-
 import builtins
 import math
 from pathlib import Path
@@ -15,7 +13,6 @@ from softgrasp.errors import DescriptionError
 from softgrasp.io.urdf import xacro
 from softgrasp.io.urdf.xacro import FUNCTIONS, evaluate, xacro_settings
 from softgrasp.io.urdf.xml import expand
-from tests.conftest import Golden
 
 FILE = '<robot name="x" xmlns:xacro="http://www.ros.org/wiki/xacro">\n{}\n<link name="a"/></robot>'
 SYMBOLS: dict[str, Any] = {"r": 0.5, "name": "left", "sizes": [1, 2, 3], "open": open, "f": eval}
@@ -36,7 +33,7 @@ SYMBOLS: dict[str, Any] = {"r": 0.5, "name": "left", "sizes": [1, 2, 3], "open":
         ("2**10", 1024),
     ],
 )
-def test_expressions_have_the_values_of_python(text: str, value: object) -> None:
+def test_expressions_have_the_values_of_python(text, value):
     assert evaluate(text, SYMBOLS) == value
 
 
@@ -53,7 +50,7 @@ def test_expressions_have_the_values_of_python(text: str, value: object) -> None
         "pow(9, pow(9, 9))", "undefined",
     ],
 )  # fmt: skip
-def test_everything_else_is_refused(text: str) -> None:
+def test_everything_else_is_refused(text):
     with pytest.raises(DescriptionError, match=r"^expression "):
         evaluate(text, SYMBOLS)
 
@@ -69,7 +66,7 @@ GROWTH = {
 
 
 @pytest.mark.parametrize("kind", GROWTH)
-def test_values_that_double_are_refused(kind: str, tmp_path: Path) -> None:
+def test_values_that_double_are_refused(kind, tmp_path):
     pytest.importorskip("xacro")
     element, twice, last = GROWTH[kind]
     lines = [element.format(0, "${[1, 2]}" if kind == "lists of lists" else "ab")]
@@ -80,7 +77,7 @@ def test_values_that_double_are_refused(kind: str, tmp_path: Path) -> None:
         expand(path)
 
 
-def test_text_that_macros_copy_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_text_that_macros_copy_is_bounded(tmp_path, monkeypatch):
     pytest.importorskip("xacro")
     content = '<xacro:macro name="m"><link name="{}"/></xacro:macro>' + "<xacro:m/>" * 20
     path = tmp_path / "long.urdf.xacro"
@@ -119,7 +116,7 @@ def _grown(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 
 @given(st.recursive(ATOMS, _grown, max_leaves=12))
 @settings(max_examples=400, deadline=None)
-def test_what_is_accepted_is_data_and_reaches_no_builtin(text: str) -> None:
+def test_what_is_accepted_is_data_and_reaches_no_builtin(text):
     reached: list[str] = []
 
     def trap(*_: object, **__: object) -> None:
@@ -141,7 +138,7 @@ def write(directory: Path, content: str, name: str = "x.xacro") -> Path:
     return path
 
 
-def test_arguments_come_from_outside_or_from_the_file(tmp_path: Path) -> None:
+def test_arguments_come_from_outside_or_from_the_file(tmp_path):
     pytest.importorskip("xacro")
     path = write(
         tmp_path, '<xacro:arg name="side" default="l"/><link name="$(arg side)_${1 + 1}"/>'
@@ -153,7 +150,7 @@ def test_arguments_come_from_outside_or_from_the_file(tmp_path: Path) -> None:
         expand(write(tmp_path, '<link name="$(arg missing)"/>')).find("link")
 
 
-def test_a_package_is_known_by_its_manifest_or_its_name(tmp_path: Path) -> None:
+def test_a_package_is_known_by_its_manifest_or_its_name(tmp_path):
     pytest.importorskip("xacro")
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "package.xml").write_text("<package><name>grip</name></package>")
@@ -171,7 +168,7 @@ def test_a_package_is_known_by_its_manifest_or_its_name(tmp_path: Path) -> None:
     "content",
     ["${().__class__}", "$(env HOME)", "$( env HOME)", "$(eval 1)", "$(cwd)", "${load_yaml('x')}"],
 )
-def test_refusals_name_file_line_and_cure(content: str, tmp_path: Path) -> None:
+def test_refusals_name_file_line_and_cure(content, tmp_path):
     pytest.importorskip("xacro")
     path = write(tmp_path, f'<link name="{content}"/>')
     with pytest.raises(DescriptionError, match="--trust-xacro") as refused:
@@ -179,9 +176,7 @@ def test_refusals_name_file_line_and_cure(content: str, tmp_path: Path) -> None:
     assert refused.value.line == 2
 
 
-def test_macros_that_multiply_or_call_themselves_are_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, golden: Golden
-) -> None:
+def test_macros_that_multiply_or_call_themselves_are_refused(tmp_path, monkeypatch, golden):
     pytest.importorskip("xacro")
     macro = '<xacro:macro name="m{}"><link name="x"/>{}</xacro:macro>'
     calls = [macro.format(k, f"<xacro:m{k + 1}/>" * 10) for k in range(9)]

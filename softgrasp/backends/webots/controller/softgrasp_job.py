@@ -16,8 +16,6 @@ from pathlib import Path
 from controller import Supervisor
 from laws import GRIP_INTERVAL, DebouncedFlags, debounce, free_actuators, grip_targets, next_targets
 
-UNBOUND = float("inf")
-
 
 class Joint:
     """A joint of the world: its position sensor and, where driven, its motor with the servo law."""
@@ -30,7 +28,7 @@ class Joint:
         self.motor = robot.getDevice(properties["motor"]) if properties["motor"] else None
         self.position, self.speed = properties["start"], 0.0
         if properties["mode"] == "velocity":
-            self.motor.setPosition(UNBOUND)
+            self.motor.setPosition(float("inf"))
             self.motor.setVelocity(0.0)
         elif self.motor is not None:
             self._push(0.0)
