@@ -171,6 +171,5 @@ def test_an_error_of_each_value() -> None:
 
 
 def test_photographs_without_the_tip_are_an_option(tmp_path: Path) -> None:
-    nothing = (None,) * 5
-    assert _photo_options(tmp_path, None, False, *nothing)["tip"] is False
-    assert "tip" not in _photo_options(tmp_path, None, None, *nothing)
+    assert _photo_options(tmp_path, None, None, {}, tip=False)["tip"] is False
+    assert "tip" not in _photo_options(tmp_path, None, None, {}, tip=None)

@@ -120,8 +120,10 @@ def test_the_page_of_a_comparison_is_written_from_its_files(subject, run, tmp_pa
 def _in_mujoco(
     finger: sg.SoftFinger, start: Array, backend: str, step: float, period: float, samples: int
 ) -> Any:
-    angles, engine = soft_dynamics._in_mujoco(finger, start, step, period, samples)
-    return angles, engine._replace(name=backend)
+    motion = soft_dynamics.free_motion(
+        finger, start, "mujoco", timestep=step, sample_period=period, samples=samples
+    )
+    return motion.angles, motion.engine._replace(name=backend)
 
 
 def test_a_damaged_comparison_is_refused(run, tmp_path):

@@ -32,8 +32,11 @@ def twin(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
                 joint.replace(**{field: factor * getattr(joint, field)}) for joint in finger.joints
             )
             changed = finger.replace(joints=joints)
-            angles, engine = soft_dynamics._in_mujoco(changed, start, fraction * step, period, n)
-            return angles, engine._replace(name=backend, version="made up")
+            motion = soft_dynamics.free_motion(
+                changed, start, "mujoco", timestep=fraction * step, sample_period=period, samples=n
+            )
+            engine = motion.engine._replace(name=backend, version="made up")
+            return motion.angles, engine
 
         monkeypatch.setattr(soft_dynamics, "_simulate", message)
         monkeypatch.setitem(ENGINES, "twin", MujocoEngine)
