@@ -100,6 +100,7 @@ def test_a_hand_that_is_refused_is_a_row(hands: Any, tmp_path: Path) -> None:
     assert "expected a hand with hinge or slide joints, found a model without" in row["message"]
 
 
+@pytest.mark.slow
 def test_a_grasp_that_ends_its_process_is_a_failed_row(hands: Any) -> None:
     pairs = [pair(hands), pair(hands, one="cube_50")]
     rows = {row["object"]: row for row in hands.new_rows(pairs, 2, dies_with_cubes)}
@@ -109,6 +110,7 @@ def test_a_grasp_that_ends_its_process_is_a_failed_row(hands: Any) -> None:
     assert rows["cube_50"]["message"] == "the process of this grasp has died"
 
 
+@pytest.mark.slow
 def test_it_writes_rows_and_rates_and_goes_on_from_finished_rows(
     hands: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

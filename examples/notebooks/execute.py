@@ -68,6 +68,7 @@ def executed(path: Path) -> dict[str, Any]:
     book = json.loads(path.read_text(encoding="utf-8"))
     names: dict[str, Any] = {}
     plt.switch_backend("Agg")
+    plt.close("all")  # figures that were open before belong to no cell
     home, count = Path.cwd(), 0
     with tempfile.TemporaryDirectory() as directory:
         os.chdir(directory)

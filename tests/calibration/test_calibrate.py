@@ -94,6 +94,7 @@ def test_free_bending_determines_every_gain() -> None:
     assert result.undetermined == ()
 
 
+@pytest.mark.slow
 def test_akaike_selects_the_true_model() -> None:
     beam = rld.discretise(0.063, 1.5e-3, 0.015, 7)
     stage = calibrate(hung(3, finger=beam)).stage("springs")
@@ -137,6 +138,7 @@ class Killed(Exception):
     """Stands for a kill: nothing catches it."""
 
 
+@pytest.mark.slow
 def test_a_calibration_resumes_after_two_kills_with_the_same_result(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -164,6 +166,7 @@ def test_a_calibration_resumes_after_two_kills_with_the_same_result(
     assert files(tmp_path / "killed") == undisturbed
 
 
+@pytest.mark.slow
 def test_a_calibration_that_is_read_again_is_saved_with_the_same_bytes(tmp_path: Path) -> None:
     """All of it comes back: the search, what is infinite, and the verdict."""
     problem = pressing((4e4, 8e4))
@@ -177,6 +180,7 @@ def test_a_calibration_that_is_read_again_is_saved_with_the_same_bytes(tmp_path:
     assert all((one.positions == other.positions).all() for one, other in steps)
 
 
+@pytest.mark.slow
 def test_the_journal_of_another_problem_is_refused(tmp_path: Path, golden: Golden) -> None:
     calibrate(hung(0), out=tmp_path, models=False)
     golden.refused(
@@ -205,6 +209,7 @@ def test_parameters_that_are_not_fitted_do_not_change(tmp_path: Path) -> None:
     assert [joint.damping for joint in saved.joints] == DAMPING.tolist()
 
 
+@pytest.mark.slow
 def test_fewer_data_than_parameters_give_a_warning_with_null_directions() -> None:
     problem = pressing((4e4, 8e4))
     result = calibrate(problem.replace(forces=problem.forces[::10]))
@@ -215,6 +220,7 @@ def test_fewer_data_than_parameters_give_a_warning_with_null_directions() -> Non
     assert len(result.undetermined) == 7
 
 
+@pytest.mark.slow
 def test_a_parameter_on_its_bound_gives_a_warning() -> None:
     problem = hung(noise_deg=0.0).replace(stiffness_bounds=(0.15, 0.6))
     result = calibrate(problem, "least-squares", models=False)
@@ -241,6 +247,7 @@ def test_invalid_requests(given: dict, sentence: str) -> None:
     assert str(caught.value).startswith(sentence)
 
 
+@pytest.mark.slow
 def test_the_result_does_not_depend_on_the_number_of_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     problem, results = traced(), []
     for cores in (1, 2):

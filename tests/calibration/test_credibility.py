@@ -55,6 +55,7 @@ def stages_of(name: str) -> list[str] | None:
     return None if any(word in name for word in late) else ["springs"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", QUICK)
 def test_mistakes_are_named(name: str) -> None:
     assert MISTAKES[name][2] in reasons(name, stages_of(name))
@@ -105,6 +106,7 @@ def test_chi_square_of_declared_errors_is_uniform() -> None:
     assert stats.kstest(values, "uniform").pvalue > 0.01
 
 
+@pytest.mark.slow
 def test_declared_error_that_is_too_small_refutes() -> None:
     problem = good(0).replace(errors=MeasurementErrors(angle=1e-4), model_error=0.0)
     found = verdict(problem, ["springs"])
@@ -213,6 +215,7 @@ def test_release_of_minutes_is_refused() -> None:
         Release(mass=0.02, overshoots=7, settling_time=365.0)
 
 
+@pytest.mark.slow
 def test_page_shows_the_verdict(tmp_path) -> None:
     result = sg.calibrate(wrong("mirrored photographs"), stages=["springs"], models=False)
     sg.calibration.write_calibration_report(result, tmp_path)

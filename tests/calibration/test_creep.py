@@ -29,6 +29,7 @@ def crept(growth: float, seed: int = 0) -> CalibrationProblem:
     return good(seed).replace(hung=tuple(rows), releases=())
 
 
+@pytest.mark.slow
 def test_creep_is_recovered_and_the_stiffness_is_that_at_its_time() -> None:
     result = sg.calibrate(crept(0.06), models=False)
     growth, deviation = result.posterior.creep
@@ -44,6 +45,7 @@ def test_creep_is_recovered_and_the_stiffness_is_that_at_its_time() -> None:
     assert ratio == pytest.approx(1.0 / (1.0 + growth), abs=0.02)
 
 
+@pytest.mark.slow
 def test_angles_without_creep_have_none() -> None:
     result = sg.calibrate(crept(0.0), models=False)
     growth, deviation = result.posterior.creep

@@ -38,6 +38,7 @@ def contained(drawn: Array, true: Array) -> Array:
     return (low <= true) & (true <= high)
 
 
+@pytest.mark.slow
 def test_intervals_contain_mean_and_next_finger() -> None:
     """Of 30 moulds: two standard deviations of a share of 95 % with joints that move together."""
     center_hits, next_hits = [], []

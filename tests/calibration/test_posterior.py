@@ -106,6 +106,7 @@ def test_angles_without_systematic_errors_are_predicted_like_by_least_squares() 
     assert np.mean(errors["map"]) < 1.5 * np.mean(errors["least-squares"])
 
 
+@pytest.mark.slow
 def test_offsets_are_estimated() -> None:
     problem = good(1)
     offset = np.radians([0.0, 0.0, 0.0, 2.5, 0.0, 0.0])
@@ -135,6 +136,7 @@ def test_tilted_clamp_and_rolled_camera_are_not_distinguished(clamp: bool) -> No
     assert "a plumb line in a photograph distinguishes them" in warning
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gap", [4e-3, 8e-3])
 def test_a_gap_that_nobody_states_is_estimated(gap: float) -> None:
     """It no longer passes for a soft last joint; a problem that states its gap keeps it."""
@@ -153,6 +155,7 @@ def test_a_gap_that_nobody_states_is_estimated(gap: float) -> None:
     assert (stated.errors / stated.values)[6] < 1.1 * (found.errors / found.values)[6]
 
 
+@pytest.mark.slow
 def test_friction_of_the_plate_lowers_forces_as_equilibria_with_it() -> None:
     """The tip is held back by µ·F: moments µ·F·dx/dq in the equilibrium, iterated to rest."""
     problem = Bench(true_finger(), seed=0).problem()
@@ -180,10 +183,12 @@ def test_friction_of_the_plate_lowers_forces_as_equilibria_with_it() -> None:
     assert (share < 0.0).all()
 
 
+@pytest.mark.slow
 def test_level_clamp_causes_no_warning() -> None:
     assert all(posterior(good(seed)).warnings == () for seed in range(3))
 
 
+@pytest.mark.slow
 def test_samples_repeat_and_have_the_errors() -> None:
     first, again = posterior(good(2), seed=5), posterior(good(2), seed=5)
     np.testing.assert_array_equal(first.samples, again.samples)
@@ -215,6 +220,7 @@ def test_problem_without_angles_is_fitted_by_least_squares() -> None:
     assert result.parameters["alpha"] == pytest.approx(GAIN, rel=0.02)
 
 
+@pytest.mark.slow
 def test_ensemble_lies_beside_the_finger(tmp_path) -> None:
     result = sg.calibrate(good(0), stages=["springs", "torques"], models=False)
     sg.calibration.save_calibration(result, tmp_path)
@@ -224,6 +230,7 @@ def test_ensemble_lies_beside_the_finger(tmp_path) -> None:
     assert known.columns["gain_1"].std() > 0.0
 
 
+@pytest.mark.slow
 def test_warning_for_a_swarm_that_has_not_converged() -> None:
     from softgrasp.calibration.optimizers import Swarm
 

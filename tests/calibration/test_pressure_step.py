@@ -61,6 +61,7 @@ def test_the_response_solves_the_differential_equations(second: tuple[float, ...
     np.testing.assert_allclose(response, solved.y[-1], atol=2e-3 * HIGH)
 
 
+@pytest.mark.slow
 def test_constants_are_recovered_within_their_errors() -> None:
     """Of 15 drawn records; errors of time constants are neither too small nor too large."""
     off = []

@@ -89,6 +89,7 @@ def one_wrong_row() -> sg.calibration.CalibrationResult:
     return sg.calibrate(table(), models=False)
 
 
+@pytest.mark.slow
 def test_a_wrong_row_is_named_saved_and_read_again(
     one_wrong_row: sg.calibration.CalibrationResult, tmp_path: Path
 ) -> None:
@@ -115,6 +116,7 @@ def test_a_wrong_row_is_no_error_of_the_others(
     assert "q1 named wrong measured [°]" in names
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "kept", "gone"),
     [
@@ -145,6 +147,7 @@ def test_two_wrong_rows_keep_their_numbers_of_the_table() -> None:
     assert covered == {*range(6, 12), *range(24, 30)}
 
 
+@pytest.mark.slow
 def test_an_interval_of_many_decades_is_none_with_what_determines_it() -> None:
     hung = tuple(one.replace(angles=one.angles[:3]) for one in table().hung[:2])
     result = sg.calibrate(table().replace(hung=hung), "least-squares", models=False)
@@ -156,6 +159,7 @@ def test_an_interval_of_many_decades_is_none_with_what_determines_it() -> None:
     assert "k7" in texts[0]
 
 
+@pytest.mark.slow
 def test_the_value_of_a_parameter_is_reported_once() -> None:
     """Findings name parameters; their values are those of the result."""
     verdict = sg.calibrate(wrong("joint 3 held"), stages=["springs"], models=False).credibility

@@ -48,6 +48,7 @@ def measured(
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("stiffening", "forces"),
     [pytest.param(TRUE, True, marks=pytest.mark.slow), (TRUE, False), (0.0, False)],
@@ -68,6 +69,7 @@ def test_stiffening_is_recovered_and_none_is_compatible_with_zero(
     assert result.parameters["alpha"] == pytest.approx(GAIN, rel=0.05)
 
 
+@pytest.mark.slow
 def test_least_squares_estimate_it_with_the_errors_of_the_springs() -> None:
     result = sg.calibrate(measured(), "least-squares", models=False)
     low, high = result.intervals["s"]
@@ -75,6 +77,7 @@ def test_least_squares_estimate_it_with_the_errors_of_the_springs() -> None:
     assert 0.01 < result.standard_errors["s"] < 0.1
 
 
+@pytest.mark.slow
 def test_one_pressure_does_not_determine_it() -> None:
     """A softer finger with a smaller gain bends as much there."""
     result = sg.calibrate(measured(forces=False, bends=1), models=False)
@@ -83,6 +86,7 @@ def test_one_pressure_does_not_determine_it() -> None:
     assert low < 0.0 < high
 
 
+@pytest.mark.slow
 def test_a_finger_that_does_not_estimate_it_keeps_it() -> None:
     """A described stiffening acts in all virtual experiments."""
     finger = true_finger().replace(stiffness_pressure=TRUE)
@@ -123,6 +127,7 @@ def test_it_needs_measurements_under_pressure() -> None:
     assert caught.value.field == "stiffness_pressure"
 
 
+@pytest.mark.slow
 def test_the_verdict_is_on_the_finger_that_stiffens(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hypotheses about forces are computed with the estimated stiffening."""
     used = []
@@ -137,6 +142,7 @@ def test_the_verdict_is_on_the_finger_that_stiffens(monkeypatch: pytest.MonkeyPa
     assert used[0] > 0.5 * TRUE
 
 
+@pytest.mark.slow
 def test_held_out_bends_leave_the_forces_to_fit() -> None:
     problem = measured()
     bends = tuple(one.replace(held_out=True) for one in problem.bends)

@@ -64,6 +64,7 @@ def test_weight_that_is_more_than_it_bears_leaves_no_force() -> None:
     assert loads.tip_forces == {"eef": 0.0}
 
 
+@pytest.mark.slow
 def test_an_arm_buckles_where_its_load_path_does() -> None:
     """The force of ``buckling_loads`` is where the equilibria of the chain branch."""
     shipped = sg.hydraulics.load_hydraulic_arm("hydraulic_two_section")

@@ -66,6 +66,7 @@ def test_fingers_of_micrometres_are_a_problem(run: Run, tmp_path: Path) -> None:
     assert 'scale="0.001 0.001 0.001"' in Path("fixed.urdf").read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_one_cause_is_one_problem(run: Run, tmp_path: Path) -> None:
     import trimesh
 

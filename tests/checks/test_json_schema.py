@@ -97,6 +97,7 @@ def test_plans_are_valid(tmp_path: Path) -> None:
     validator("sweep").validate(YamlFile(file).data)
 
 
+@pytest.mark.slow
 def test_saved_descriptions_are_valid(tmp_path: Path) -> None:
     """All digits, no defaults, everything in SI: the other way to write a file."""
     file = tmp_path / "saved.yaml"
@@ -150,6 +151,7 @@ def is_refused(kind: str, tree: dict[str, Any], file: Path) -> bool:
     return False
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [

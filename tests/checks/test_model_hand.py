@@ -16,6 +16,7 @@ from tests.support.mjcf_hands import TENDON, WRIST, written
 QUIET = pytest.mark.filterwarnings("ignore::softgrasp.SoftgraspWarning")
 
 
+@pytest.mark.slow
 @QUIET
 def test_the_length_of_fingers_is_that_of_the_model(tmp_path: Path) -> None:
     """Without tip sites; the wrist, which carries the fingers, is no finger."""
@@ -40,6 +41,7 @@ def test_hands_of_tendons_are_checked_in_the_start_posture_of_their_grasp(tmp_pa
         assert start[built.model.joint(name).qposadr[0]] == pytest.approx(value, abs=1e-9)
 
 
+@pytest.mark.slow
 @QUIET
 @pytest.mark.parametrize(("joint", "severity"), [("bend", "remark"), ("ffj1", "problem")])
 def test_odd_limits_spoil_a_grasp_only_of_joints_that_close(
@@ -55,6 +57,7 @@ def test_odd_limits_spoil_a_grasp_only_of_joints_that_close(
     ]
 
 
+@pytest.mark.slow
 def test_check_ends_with_0_where_nothing_spoils_a_grasp(run: Run, tmp_path: Path) -> None:
     """Two joints on one body, no gravity compensation, and a part that is left out."""
     extra = '<option apirate="9"/><worldbody>'

@@ -131,6 +131,7 @@ def test_one_damaged_quantity_is_restored(
     assert sg.checks.repairs(result) == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(DAMAGES))
 def test_only_the_lines_of_the_changes_change(name: str, run: Run, tmp_path: Path) -> None:
     good, damaged = tmp_path / "good.urdf", tmp_path / "damaged.urdf"
@@ -156,6 +157,7 @@ def test_a_good_file_is_not_written_again(run: Run, tmp_path: Path) -> None:
     assert good.read_text("utf-8") == hand_text()
 
 
+@pytest.mark.slow
 def test_meshes_in_millimetres_are_the_one_cause(run: Run, tmp_path: Path) -> None:
     """Masses and inertias stay as they are: only scales are added."""
     trimesh.creation.box((12.0, 20.0, 40.0)).export(tmp_path / "bar.stl")

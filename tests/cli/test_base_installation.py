@@ -31,6 +31,7 @@ def run(words: str, directory: Path) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", NEEDS)
 def test_a_missing_extra_is_a_sentence(words, tmp_path):
     done = run(words, tmp_path)
@@ -39,6 +40,7 @@ def test_a_missing_extra_is_a_sentence(words, tmp_path):
     assert f"pip install 'softgrasp[{NEEDS[words]}]'" in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", WORKS)
 def test_the_base_installation_needs_no_extra(words, tmp_path):
     done = run(words, tmp_path)
@@ -46,6 +48,7 @@ def test_the_base_installation_needs_no_extra(words, tmp_path):
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", ["task_env", "gym_env", "dm_env"])
 def test_a_module_of_environments_names_the_extra(module, tmp_path):
     code = BASE.splitlines()[0] + f"\nimport softgrasp.envs.{module}"

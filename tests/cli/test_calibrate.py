@@ -45,6 +45,7 @@ def test_tables_become_a_finger_that_grasps(run, tables):
     assert ran.code == 1  # time runs out while the fingers close
 
 
+@pytest.mark.slow
 def test_json_is_one_document(run, tables):
     ran = run(
         "calibrate", "--finger", "paper000", "--hung", str(tables / "hung.csv"), "--method", "pso",

@@ -35,6 +35,7 @@ def test_checks_stand_in_a_table_before_the_verdict(run):
     ]
 
 
+@pytest.mark.slow
 def test_findings_are_json_with_numbers(run, heavy):
     ran = run("check", heavy, "--json", "--out", "o")
     assert ran.code == 1
@@ -57,6 +58,7 @@ def test_remarks_are_no_problems(run):
     assert ran.out.endswith("8 checks: no problems found, 2 remarks\n")
 
 
+@pytest.mark.slow
 def test_fix_writes_a_robot_that_is_well(run, heavy, tmp_path):
     ran = run("check", heavy, "--fix", "--out", "fixed.urdf")
     assert ran.code == 0

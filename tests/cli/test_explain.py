@@ -2,11 +2,14 @@
 
 import json
 
+import pytest
+
 from tests.conftest import QUICK
 
 WORDS = ("four_finger", "sphere", "--hold", "--density", "700", "--set", "contact.damping=310")
 
 
+@pytest.mark.slow
 def test_the_values_are_those_of_the_result_of_the_same_words(run, tmp_path):
     assert run("grasp", *WORDS, *QUICK, "--out", "out").code == 0
     assert {entry.name for entry in tmp_path.iterdir()} == {"out"}
@@ -29,6 +32,7 @@ def test_a_field_selects_rows(run, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_options_beside_a_result_are_refused(run, tmp_path):
     assert run("grasp", *WORDS, *QUICK, "--out", "out").code == 0
     refused = run("explain", "out", "--hold")

@@ -29,6 +29,7 @@ def finger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "finger.stl"
 
 
+@pytest.mark.slow
 def test_check_reports_how_a_finger_is_read(run):
     ran = run("check", "finger.stl", "--finger", "--units", "mm", "--out", "o", "--json")
     assert ran.code == 0, ran.err
@@ -44,6 +45,7 @@ def test_check_reports_how_a_finger_is_read(run):
     assert with_base.json["axis"] == pytest.approx([-1.0, 0.0, 0.0], abs=1e-6)
 
 
+@pytest.mark.slow
 @QUIET
 def test_what_check_measures_are_the_numbers_of_the_mesh(run):
     words = ("--units", "mm", "--base", "start", "--json")
@@ -99,6 +101,7 @@ def test_options_that_do_not_fit(words, sentence, run, golden):
     golden(ran.err.splitlines()[-1], sentence)
 
 
+@pytest.mark.slow
 @QUIET
 def test_all_verbs_make_the_hand_that_grasp_makes():
     options = SceneOptions(fingers=2, pressure=5e4, units="mm", base="end", valleys=7)

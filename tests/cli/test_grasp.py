@@ -36,6 +36,7 @@ def test_a_quick_grasp_writes_its_numbers_and_reports_them_in_lines(run, tmp_pat
     assert sg.load_result(directory).status is sg.GraspStatus.CLOSED
 
 
+@pytest.mark.slow
 def test_a_video_has_the_requested_size(run, tmp_path):
     words = ("--no-report", "--renderer", "raycast", "--duration", "0.02", "--out", "here")
     run("grasp", "four_finger", "sphere", *words, "--video-size", "96x64")
@@ -84,6 +85,7 @@ def test_options_change_a_scene_file(run, tmp_path):
     assert ran.json["held"] is None
 
 
+@pytest.mark.slow
 def test_a_grasp_that_fails_is_an_outcome_and_exits_with_1(run):
     ran = run(*PINCH, "--position", "0", "0", "-0.14")
     assert ran.code == 1
@@ -210,6 +212,7 @@ def test_the_demo_makes_every_file(run, tmp_path):
     assert "images    drawn " in ran.out
 
 
+@pytest.mark.slow
 def test_the_demo_is_the_scene_of_that_name(run):
     ran = run("demo", "--json", "--out", "demo", *QUICK)
     assert sg.GraspScene(**ran.json["scene"]) == sg.resolve(sg.load_scene("demo")).scene

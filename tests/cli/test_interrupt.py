@@ -76,6 +76,7 @@ def test_while_simulating_the_finished_part_is_kept(tmp_path):
     assert part.warnings == (f"interrupted by the user at {now:.3f} s",)
 
 
+@pytest.mark.slow
 def test_while_drawing_the_numbers_stand_and_nothing_is_half_written(tmp_path):
     directory = tmp_path / "run"
     code, errors = interrupted(

@@ -31,6 +31,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
+@pytest.mark.slow
 def test_the_files_of_a_search(made):
     there = {path.name for path in made.iterdir()}
     assert there >= {"grasp_plan.json", "plan.json", "grasps.csv", "sweep.csv", "index.html",

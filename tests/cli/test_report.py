@@ -47,6 +47,7 @@ def without_report(directory: Path, verb: str) -> None:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "verb",
     [pytest.param(verb, marks=pytest.mark.slow) if verb == "sweep" else verb for verb in WORDS],

@@ -92,6 +92,7 @@ def test_check_examines_actuators(chambers, limits, problems, run, tmp_path):
     assert sorted(ran.json["problems"]) == sorted(problems + SECOND_IS_BARE)
 
 
+@pytest.mark.slow
 def test_check_examines_control_and_masses(run, tmp_path):
     text = ARM.replace(CHAMBERS, BALANCED).replace(
         '<param name="max">4</param>', '<param name="max">5</param>'

@@ -203,6 +203,7 @@ def test_gravity_of_any_direction(run):
     assert scene_from(run, *SHORT, "--gravity").gravity == (0, 0, -9.81)
 
 
+@pytest.mark.slow
 def test_self_contact_can_be_left_out(run):
     assert scene_from(run, *SHORT, "--no-self-contact").self_contact is False
     assert scene_from(run, *SHORT).self_contact is True
@@ -214,6 +215,7 @@ def test_self_contact_can_be_left_out(run):
     assert forces == [5, 9]  # the middle phalanges of opposite fingers pass through each other
 
 
+@pytest.mark.slow
 def test_the_summary_names_further_objects_and_surroundings(run):
     ran = run("grasp", "beside", *QUICK)
     lines = {line.split()[0]: line for line in ran.out.splitlines()}
@@ -322,6 +324,7 @@ def test_a_sweep_of_the_object_adapts_the_grasp_in_every_row():
     assert all(scene_of_row(plan, row).adapts_grasp for row in range(2))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::softgrasp.SoftgraspWarning")
 def test_the_same_words_have_the_same_grasp_in_python_and_in_every_verb(tmp_path):
     file = tmp_path / "hand.xml"
@@ -345,6 +348,7 @@ def test_the_same_words_have_the_same_grasp_in_python_and_in_every_verb(tmp_path
     assert varied.object == alone.object
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::softgrasp.SoftgraspWarning")
 def test_an_open_grasp_stays_open_in_json():
     """Workers of a cluster read the plan as JSON: their rows have to be those of local ones."""

@@ -97,6 +97,7 @@ def test_a_directory_that_cannot_resume_is_refused(words, sentence, run, tmp_pat
     assert sentence.format(**names) in ran.err
 
 
+@pytest.mark.slow
 def test_the_summary_has_warnings_by_their_sentences(run, tmp_path):
     words = ("sweep", "four_finger", "sphere", "--density", "30000,40000", *SMALL)
     ran = run(*words, "--json", "--out", tmp_path / "out")

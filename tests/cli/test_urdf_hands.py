@@ -19,6 +19,7 @@ def closed(run: Run, hand: Path, obj: str, directory: Path) -> dict[str, Any]:
     return result
 
 
+@pytest.mark.slow
 def test_a_urdf_is_all_it_takes(run, tmp_path):
     result = closed(run, written(tmp_path, GRIPPER, "hand.urdf"), "sphere", tmp_path / "out")
     assert (result["status"], result["held"]) == ("CLOSED", True)
@@ -49,6 +50,7 @@ def test_check_prints_properties_and_problems(run, tmp_path):
     assert len(result["grasps"]["power"]["rates"]) == 4
 
 
+@pytest.mark.slow
 def test_what_urdf_does_not_have_is_a_remark_about_a_hand(run, tmp_path):
     path = written(tmp_path, GRIPPER.replace(BOX, BOX + "<joint_properties/>", 1), "hand.urdf")
     ran = run("check", path, "--json")

@@ -89,6 +89,7 @@ def test_rerun_refuses_a_mesh_that_has_changed(run, tmp_path, inline):
         assert run("rerun", "run").err.endswith(", found none: it has changed\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "words"),
     [
@@ -366,6 +367,7 @@ def test_every_verb_has_help_with_an_example(verb, run):
 SLOW = ("calibrate", "crosscheck")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "verb", [pytest.param(v, marks=pytest.mark.slow) if v in SLOW else v for v in VERBS]
 )

@@ -55,6 +55,7 @@ def test_a_result_is_saved_as_one_file(run, stored):
     assert files_in(stored.parent) == ["run", "run.html", *FILES[1:]]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("ended")
 def test_ctrl_c_ends_the_page_well(run, stored):
     for words in (("two_finger_planar",), (stored,), (stored / "result.json",)):
@@ -72,6 +73,7 @@ def test_a_port_in_use_is_passed_over_and_reported(run, stored, taken):
     assert ran.out.startswith(f"port {taken} is in use; open http://127.0.0.1:")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("ended")
 def test_a_browser_is_opened_where_there_is_a_screen(run, stored, monkeypatch):
     ran = run("view", stored, "--port", "0", "--json")

@@ -73,6 +73,7 @@ def test_problems_of_a_world_have_their_lines(run, tmp_path, golden):
     golden(run("check", "none.wbt").err, "none.wbt")
 
 
+@pytest.mark.slow
 def test_a_grasp_runs_in_ode_and_can_be_repeated(run):
     require_engine("ode")
     words = ("four_finger", "sphere_35", "--grasp", "precision", "--no-hold", "--backend", "ode")

@@ -39,6 +39,7 @@ def benchmark(scene: sg.GraspScene) -> GraspBenchmark:
     return GraspBenchmark(scene)
 
 
+@pytest.mark.slow
 def test_a_grasp_that_presses_succeeds_and_one_that_does_not_close_fails(
     benchmark: GraspBenchmark, postures: list[SynthesizedPosture]
 ) -> None:

@@ -187,6 +187,7 @@ def reachable(count: int, oriented: bool) -> list[np.ndarray]:
     return targets
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("oriented", [False, True])
 def test_chain_inverse_reaches_all_reachable_targets(oriented: bool) -> None:
     for target in reachable(30, oriented):

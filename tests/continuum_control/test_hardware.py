@@ -148,6 +148,7 @@ def test_impedance_makes_a_segment_as_stiff_as_requested(actuators: str) -> None
     assert machine.curvature("s1")[0] == pytest.approx(1.0 + 0.4 / (2 * STIFFNESS), rel=0.02)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("stiffness", "damping", "duration"),
     [

@@ -45,6 +45,7 @@ def test_an_override_has_the_fields_of_a_contact() -> None:
     assert ContactOverride().specified == {}
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None, derandomize=True)
 @given(st.lists(OVERRIDES, min_size=4, max_size=4))
 def test_each_field_is_that_of_the_first_source_that_specifies_it(overrides: list[Any]) -> None:

@@ -137,6 +137,7 @@ def test_an_episode_goes_as_in_the_engine_of_softgrasp():
     assert step.discount == 0.0
 
 
+@pytest.mark.slow
 def test_a_random_agent_lives_through_200_steps_and_seeds_repeat():
     def track(seed: int) -> np.ndarray:
         env = sg.make_dm_env(

@@ -398,6 +398,7 @@ SOLVED_BY: dict[str, list[list[float]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "task",
     [

@@ -94,6 +94,7 @@ def test_the_stiffness_is_that_of_the_physics() -> None:
     assert force / pushed.hold.directions[0].drop_m == pytest.approx(expected, rel=0.01)
 
 
+@pytest.mark.slow
 def test_measures_are_the_functions_of_these_contacts() -> None:
     analysis = sg.analysis_of(grasped("four_finger"), per_body=True)
     message = analysis.measures
@@ -115,6 +116,7 @@ def test_an_instant_before_contact_and_one_that_is_not_there() -> None:
     assert str(caught.value) == (f"time: expected a time in the run, 0 to {last:g} s; found 99 s")
 
 
+@pytest.mark.slow
 def test_what_was_saved_is_analysed_alike(tmp_path: Path) -> None:
     result = sg.simulate(pinch())
     result.save(tmp_path)

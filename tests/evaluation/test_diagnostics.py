@@ -27,6 +27,7 @@ def test_a_lift_without_weight_is_reported(gravity: bool) -> None:
     assert len(message(result, "the object weighs nothing in its test: ")) == (not gravity)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gap", [0.01, 0.03])
 def test_a_hand_that_misses_reports_by_how_much(gap: float) -> None:
     """The ball is beside the fingers, and farther by the gap."""
@@ -39,6 +40,7 @@ def test_a_hand_that_misses_reports_by_how_much(gap: float) -> None:
     assert distances[1] - distances[0] == pytest.approx(gap, abs=2e-3)
 
 
+@pytest.mark.slow
 def test_a_joint_that_its_servo_cannot_move_is_named(tmp_path: Path) -> None:
     """The joints of both fingers have springs that are stiffer than their servos."""
     stiff = 'damping=".01" stiffness="1000"'

@@ -86,6 +86,7 @@ def test_a_run_has_its_last_sample_within_a_period():
 # LeRobot
 
 
+@pytest.mark.slow
 def test_lerobot_states_every_column_and_keeps_every_value(episodes, tmp_path):
     """The checks of LeRobot's own loader: features against the Parquet schema, indices, times."""
     parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is the extra 'sweep'")

@@ -165,6 +165,7 @@ def test_the_planner_takes_the_grasp_as_it_was(name, grasps, result, tmp_path):
     assert variables == pytest.approx(np.array([*grasp.squeeze.joints.values()]), abs=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:hand.xml:softgrasp.SoftgraspWarning")
 def test_poses_and_joints_are_those_of_the_file_of_the_hand(tmp_path):
     """A forearm beside the frame of its file, in a scene that prefixes its names."""

@@ -45,6 +45,7 @@ def seeds(search: PostureSearch, count: int, seed: int = 0) -> Candidates:
     return seed_candidates(search.hand, search.energy.surface, random, count, tips_only=0.5)
 
 
+@pytest.mark.slow
 def test_the_kinematics_are_those_of_the_simulation(
     search: PostureSearch, retreat: HandRetreat
 ) -> None:
@@ -156,6 +157,7 @@ def test_the_descent_lowers_the_energy_of_every_candidate(search: PostureSearch)
     assert np.median(after / before) < 0.5
 
 
+@pytest.mark.slow
 def test_postures_repeat_for_a_seed_and_touch_without_penetration(search: PostureSearch) -> None:
     one, again, other = (
         search.postures(np.random.default_rng(seed), 4, 10, 0.5) for seed in (1, 1, 2)
@@ -174,6 +176,7 @@ def test_postures_repeat_for_a_seed_and_touch_without_penetration(search: Postur
             assert ((targets >= low) & (targets <= high)).all()
 
 
+@pytest.mark.slow
 def test_the_closing_motion_goes_through_the_posture(search: PostureSearch) -> None:
     for posture in search.postures(np.random.default_rng(1), 4, 10, 0.5):
         travel = posture.targets - posture.start
@@ -200,6 +203,7 @@ def test_an_actuator_that_would_close_for_minutes_stays(search: PostureSearch) -
     assert ((high - low) <= 300.0 * np.abs(rates))[(rates != 0.0)].all()
 
 
+@pytest.mark.slow
 def test_close_poses_come_behind_others(search: PostureSearch) -> None:
     posture = search.postures(np.random.default_rng(1), 1, 10, 0.5)[0]
     shifted, away = posture.pose.copy(), posture.pose.copy()
@@ -210,6 +214,7 @@ def test_close_poses_come_behind_others(search: PostureSearch) -> None:
     assert len(diverse(ranked, 3)) == 3
 
 
+@pytest.mark.slow
 def test_a_cone_limits_the_directions_of_the_hand(
     scene: sg.GraspScene, retreat: HandRetreat
 ) -> None:

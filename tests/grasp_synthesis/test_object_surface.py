@@ -53,6 +53,7 @@ def test_the_gradient_is_the_derivative_of_the_distance(box: ObjectSurface) -> N
         assert gradient[:, axis] == pytest.approx((ahead - behind) / (2 * step), abs=1e-4)
 
 
+@pytest.mark.slow
 def test_a_moved_object_has_the_same_distances() -> None:
     ball = ball_points(0.03, 24, 11)
     rotation = Rotation.from_rotvec([0.3, -0.8, 1.1])

@@ -86,6 +86,7 @@ def test_joint_that_spreads_fingers_is_fixed(tmp_path: Path) -> None:
     assert all(rates[name] != 0.0 for name in rates if name != "spread")
 
 
+@pytest.mark.slow
 def test_fingers_arrive_together(tmp_path: Path) -> None:
     """The finger with the longer travel has the higher rate."""
     hand = hand_of(tmp_path, GRIPPER.replace('xyz="-0.05 0 0"', 'xyz="-0.09 0 0"'))
@@ -113,6 +114,7 @@ def test_elongated_objects_are_across_the_plane_of_closing(tmp_path: Path) -> No
     assert hand_of(tmp_path, GRIPPER).grasps.power.upright_euler is None
 
 
+@pytest.mark.slow
 def test_single_finger_warns(tmp_path: Path) -> None:
     text = robot(
         PALM.replace("0.12 0.04 0.02", "0.01 0.01 0.01"),
@@ -126,11 +128,13 @@ def test_single_finger_warns(tmp_path: Path) -> None:
         sg.load_hand(path)
 
 
+@pytest.mark.slow
 def test_the_same_hand_gives_the_same_grasps(tmp_path: Path) -> None:
     hand = hand_of(tmp_path, GRIPPER)
     assert grasps_of(hand) == grasps_of(hand)
 
 
+@pytest.mark.slow
 def test_four_finger_hand() -> None:
     """The synthesis needs shapes only, not a URDF."""
     hand = sg.load_hand("four_finger")

@@ -53,6 +53,7 @@ def test_all_rotations_and_reflections_are_detected(tmp_path: Path, fingers: int
         np.testing.assert_allclose(motion @ [0.0, 0.0, 0.05, 1.0], [0, 0, 0.05, 1], atol=1e-6)
 
 
+@pytest.mark.slow
 def test_one_thicker_finger_leaves_one_reflection(tmp_path: Path) -> None:
     """Of three fingers the first is thicker: only the reflection in its plane remains."""
     text = gripper_urdf(3).replace("0.016 0.016 0.05", "0.03 0.03 0.05", 1)
@@ -71,6 +72,7 @@ def test_different_fingers_have_no_symmetry(tmp_path: Path) -> None:
     assert symmetry(sg.load_hand(written(tmp_path, text, "hand.urdf"))).trivial
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_gripper_of_equal_fingers_grasps_on_its_axis(tmp_path: Path, seed: int) -> None:
     for _, preset in sg.load_hand(written(tmp_path, random_gripper(seed), "hand.urdf")).grasps:
@@ -80,6 +82,7 @@ def test_gripper_of_equal_fingers_grasps_on_its_axis(tmp_path: Path, seed: int) 
         np.testing.assert_allclose(rates, np.broadcast_to(rates[0], rates.shape), rtol=0.01)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_grasp_rotates_with_a_symmetric_hand(tmp_path: Path, seed: int) -> None:
     rotation = Rotation.random(rng=np.random.default_rng(seed)).as_matrix()

@@ -65,6 +65,7 @@ def test_without_weight_bends_and_lengths_are_the_same(
     assert chain.lengths == pytest.approx(lumped.lengths, abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pressures", BENT[:2])
 def test_with_weight_the_limits_of_many_cells_agree(pressures: tuple[float, ...]) -> None:
     """Within 0.05°; masses at the ends of segments are off by 1/n, which Richardson takes away."""
@@ -83,6 +84,7 @@ def test_the_table_of_the_page() -> None:
     assert changes == pytest.approx([0.0874, 0.0218, 0.0054], abs=2e-4)
 
 
+@pytest.mark.slow
 def test_loads_in_space_have_the_same_limit_as_the_lumped_model() -> None:
     """Out of the plane, twisted, with a load that follows the tip: 1/n² for cells, 1/n for arcs."""
     load = TipLoad(force=(0.5, 0.3, 0.0), moment=(0.0, 0.1, 0.05))
@@ -115,6 +117,7 @@ def test_a_small_force_at_the_tip_bends_a_chain_as_a_beam(links: int) -> None:
     assert aside / beam == pytest.approx(1.0 - 0.25 / cells**2, abs=1e-5)
 
 
+@pytest.mark.slow
 def test_a_chain_buckles_as_a_column_and_converges_with_the_square_of_the_cell() -> None:
     """Euler's π² EI/4L²: 0.9993 of it with 8 cells a section."""
     arm = pushed((0.0, 0.0, -3.0), (0.0, 0.0, 0.0))
@@ -146,6 +149,7 @@ def finest(pressures: tuple[float, ...]) -> Array:
     return np.asarray(ArmChain(two_sections(), 32).rest(pressures).ends[-1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("links", [1, pytest.param(2, marks=pytest.mark.slow), 4])
 def test_the_error_of_the_cells_is_estimated(links: int) -> None:
     """Within a fifth of the distance from a chain of 32 cells."""

@@ -84,6 +84,7 @@ def changed(motion: sg.hydraulics.ArmMotion, change: Any) -> sg.hydraulics.ArmMo
     return motion.replace(ends=tuple(map(tuple, change(np.array(motion.ends)).tolist())))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -180,6 +181,7 @@ links: 2
 """
 
 
+@pytest.mark.slow
 def test_a_saved_calibration_of_an_arm_is_read_back_and_gives_the_same_report(
     tmp_path: Path,
 ) -> None:

@@ -103,6 +103,7 @@ def random_state(model: LumpedModel, seed: int = 3) -> tuple[Array, Array]:
     return strains, random.normal(size=shape) * [2.0, 2.0, 0.01, 0.5]
 
 
+@pytest.mark.slow
 def test_without_damping_the_energy_stays() -> None:
     """Drift below 1e-8 J over 0.5 s from a random state in three dimensions."""
     # a softer axis than the shipped one: its vibration would need ten times the steps

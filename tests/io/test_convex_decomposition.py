@@ -79,6 +79,7 @@ def _array_file(_: bytes) -> bytes:
     return buffer.getvalue()
 
 
+@pytest.mark.slow
 @needs_coacd
 @pytest.mark.parametrize(
     "damage",
@@ -130,6 +131,7 @@ def l_mesh(directory: Path, scale: tuple[float, float, float] = (1.0, 1.0, 1.0))
     return Mesh(file=str(directory / "l.obj"), decomposition_threshold=0.05)
 
 
+@pytest.mark.slow
 @needs_coacd
 def test_the_parts_of_a_scaled_mesh_are_scaled_parts(tmp_path, cuts):
     shape = l_mesh(tmp_path)
@@ -154,6 +156,7 @@ def test_the_parts_of_an_unscaled_mesh_are_those_of_coacd(tmp_path):
         np.testing.assert_array_equal(points, expected)
 
 
+@pytest.mark.slow
 @needs_coacd
 def test_a_mesh_that_gets_other_proportions_is_cut_in_these(tmp_path, cuts):
     shape = l_mesh(tmp_path)
@@ -250,6 +253,7 @@ def test_a_fine_surface_is_simplified_before_it_is_cut():
     assert len(coarse[1]) == len(l_surface()[1])
 
 
+@pytest.mark.slow
 @needs_coacd
 def test_pieces_that_overlap_are_cut_one_by_one(cuts):
     """CoACD does not terminate on both together."""
@@ -261,6 +265,7 @@ def test_pieces_that_overlap_are_cut_one_by_one(cuts):
     assert volume(parts) == pytest.approx(one.volume + other.volume, rel=0.2)
 
 
+@pytest.mark.slow
 @needs_coacd
 def test_overlapping_pieces_are_a_warning_with_both_volumes(tmp_path):
     one = trimesh.Trimesh(*l_surface(), process=False)
@@ -292,6 +297,7 @@ def test_where_coacd_dies_the_surface_is_united_by_voxels(tmp_path, monkeypatch)
     assert "CoACD failed (exit code -11); uniting the surface by voxels" in heard
 
 
+@pytest.mark.slow
 @needs_coacd
 def test_coacd_is_stopped_after_its_cpu_time(tmp_path, monkeypatch):
     monkeypatch.setattr(convex_decomposition, "CPU_LIMIT", 1)

@@ -31,6 +31,7 @@ def test_a_thousandfold_length_is_questioned():
     assert doubt.advice == "is the file in mm? Divided by 1000 it is 110 mm"
 
 
+@pytest.mark.slow
 def test_reading_limits_in_degrees_warns_and_the_grasp_stays_before_the_palm(tmp_path):
     path = written(tmp_path, gripper_urdf(3, limits=(-30.0, 90.0)), "hand.urdf")
     with pytest.warns(sg.SoftgraspWarning) as message:
@@ -40,6 +41,7 @@ def test_reading_limits_in_degrees_warns_and_the_grasp_stays_before_the_palm(tmp
         assert preset.center[2] > 0.0
 
 
+@pytest.mark.slow
 def test_the_file_and_its_yaml_file_are_reported_alike(tmp_path):
     path = written(tmp_path, gripper_urdf(2, limits=(-30.0, 90.0)), "hand.urdf")
     with pytest.warns(sg.SoftgraspWarning, match="degrees"):
@@ -50,6 +52,7 @@ def test_the_file_and_its_yaml_file_are_reported_alike(tmp_path):
     assert {one.severity for one in (*of_hand, *of_robot)} == {"problem"}
 
 
+@pytest.mark.slow
 def test_lengths_in_millimetres_are_one_error_and_one_option(tmp_path):
     """The unit makes the hand that metres describe."""
     path = written(tmp_path, gripper_urdf(2, unit=1e3), "hand.urdf")
@@ -80,6 +83,7 @@ def hook_of(reach: float) -> trimesh.Trimesh:
     return hook
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::softgrasp.SoftgraspWarning")
 @pytest.mark.parametrize("reach", [0.001, 0.03])
 @pytest.mark.parametrize("form", ["urdf", "xml"])

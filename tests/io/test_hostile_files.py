@@ -33,6 +33,7 @@ def ended(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]
     return {line["name"]: line for line in lines}
 
 
+@pytest.mark.slow
 def test_no_file_takes_more_than_its_limits(ended):
     assert {name: one["signal"] for name, one in ended.items() if one["signal"]} == {}
     assert len(ended) > len(texts()) + 3 * len(SUFFIXES)

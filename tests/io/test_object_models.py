@@ -355,6 +355,7 @@ def test_directories_of_a_sweep_axis_are_objects_or_meshes(tmp_path):
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_hand_without_grasps_takes_a_compound_where_it_takes_the_box(tmp_path):
     size = (0.05, 0.05, 0.05)
     moment = 0.1 * 2 * 0.05**2 / 12

@@ -53,12 +53,14 @@ def is_right(sliced: SlicedFinger, case: FingerCase) -> bool:
     return bool(error < max(5e-4, 0.02 * case.shape.length))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(FEW))
 def test_a_finger_is_read_wherever_it_lies(seed, tmp_path):
     case = random_finger(seed)
     assert read_as_advised(case, case.export(tmp_path, "finger")).right
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("seed", "doubted"), STUBBY.items())
 def test_short_fingers_are_read_or_doubted(seed, doubted, tmp_path):
     """A finger hardly longer than wide is read by its flat side, or a warning names --axis."""

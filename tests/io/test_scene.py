@@ -65,6 +65,7 @@ def test_a_scene_comes_back_equal(tmp_path):
     assert sg.load_scene(sg.save_scene(scene, tmp_path / "s.yaml")) == scene
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(
     st.floats(1e-3, 1.0),
@@ -193,6 +194,7 @@ OBJECTS = st.builds(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(st.lists(OBJECTS, max_size=3), st.lists(PARTS, max_size=4))
 def test_any_objects_and_surroundings_come_back_equal(tmp_path_factory, objects, parts):

@@ -48,6 +48,7 @@ def plain(
     return request.param, read(tmp_path_factory.mktemp("plain"), request.param, np.eye(4))
 
 
+@pytest.mark.slow
 def test_a_rigid_motion_moves_the_frame_only(plain, tmp_path):
     seed, one = plain
     pose = random_pose(np.random.default_rng(seed))

@@ -401,6 +401,7 @@ def test_nonsense_is_refused(given, field, tapered, golden):
     golden(str(caught.value).replace(str(tapered[1]), "FILE"), field)
 
 
+@pytest.mark.slow
 def test_a_bar_is_divided_evenly(tmp_path):
     path = tmp_path / "bar.ply"
     bar = trimesh.creation.box((0.06, 0.02, 0.015)).subdivide_to_size(3e-3)

@@ -94,6 +94,7 @@ def test_the_blocked_tip_balances_the_moments(path):
     assert len(PlanarChain.of(finger).masses) == 7
 
 
+@pytest.mark.slow
 @QUIET
 def test_what_is_refused(path, tmp_path):
     solid = tmp_path / "solid.stl"

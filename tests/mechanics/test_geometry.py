@@ -64,6 +64,7 @@ def test_an_ellipsoid_and_an_octahedron_are_exact() -> None:
     np.testing.assert_allclose(geometry.moments(RADII, (2.0, 2.0)), expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", [(0.5, 0.5), (1.0, 0.3), (0.3, 1.6), (1.7, 0.8)])
 def test_volume_and_moments_are_the_integrals(form: tuple[float, float]) -> None:
     one, two = form

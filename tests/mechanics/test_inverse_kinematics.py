@@ -22,6 +22,7 @@ def flange(joints: np.ndarray, chain: Finger = CHAIN) -> np.ndarray:
     return forward_kinematics(chain, joints.tolist())[-1]
 
 
+@pytest.mark.slow
 def test_every_reachable_pose_has_a_posture_within_limits() -> None:
     for joints in np.random.default_rng(0).uniform(LOW, HIGH, (60, 6)):
         found = nearest_posture(CHAIN, flange(joints), START)

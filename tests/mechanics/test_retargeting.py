@@ -94,6 +94,7 @@ def test_fingers_are_matched_by_name_and_else_in_order():
     }
 
 
+@pytest.mark.slow
 def test_an_imported_hand_follows_keypoints_of_its_fingers():
     hand = sg.load_hand(str(Path(__file__).parents[1] / "first_hour" / "trigrip.urdf"))
     low, high = np.array([one.limits for one in hand.actuators]).T

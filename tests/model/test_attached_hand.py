@@ -48,6 +48,7 @@ def own_joints(own: mujoco.MjModel) -> list[int]:
     return [j for j in range(own.njnt) if int(own.jnt_type[j]) in kinds]
 
 
+@pytest.mark.slow
 def test_body_poses_are_those_of_the_file(file: Path, hand: sg.Hand) -> None:
     prefix = hand.model.prefix
     own, built = mujoco.MjModel.from_xml_path(str(file)), compile_scene(scene_of(hand)).model
@@ -136,6 +137,7 @@ def _geoms(model: mujoco.MjModel, body: str) -> list[int]:
     return [g for g in range(first, first + count) if model.geom_group[g] in (0, 3)]
 
 
+@pytest.mark.slow
 def test_self_pairs_are_those_of_mujoco(tmp_path: Path) -> None:
     """All joints are swept at random; what MuJoCo finds touching in the user's file has a pair.
 
@@ -161,6 +163,7 @@ def test_self_pairs_are_those_of_mujoco(tmp_path: Path) -> None:
     assert seen <= pairs
 
 
+@pytest.mark.slow
 def test_excluded_bodies_get_no_pair(tmp_path: Path) -> None:
     crossing = TENDON.replace('<exclude body1="l" body2="r"/>', "")
     for text, target in ((TENDON, False), (crossing, True)):
@@ -170,6 +173,7 @@ def test_excluded_bodies_get_no_pair(tmp_path: Path) -> None:
         assert ("l|r" in {model.pair(index).name for index in range(model.npair)}) is target
 
 
+@pytest.mark.slow
 def test_name_collisions_add_a_prefix(tmp_path: Path) -> None:
     hand = sg.load_hand(written(tmp_path, WRIST))
     assert hand.model.prefix == "wristed_"
@@ -193,6 +197,7 @@ def test_start_satisfies_the_equalities_of_a_linkage(tmp_path: Path) -> None:
     np.testing.assert_allclose(data.body("pad").xmat, data.body("base").xmat, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_prescribed_joints_follow_their_targets(tmp_path: Path) -> None:
     hand = sg.load_hand(written(tmp_path, LOOP))
     result = sg.simulate(scene_of(hand, actuation="prescribed", duration=0.3))
@@ -211,6 +216,7 @@ def test_webots_worlds_reject_the_model(tmp_path: Path, golden: Golden) -> None:
     golden.refused(lambda: hand_world(sg.load_hand(file), 2e-3, ()), "hand 'motors'", sg.BuildError)
 
 
+@pytest.mark.slow
 def test_cached_spec_keeps_its_meshes(tmp_path: Path) -> None:
     vertices = "0 0 0  .02 0 0  0 .02 0  0 0 .03  .02 .02 .03"
     asset = f'<asset><mesh name="m" vertex="{vertices}"/></asset>'

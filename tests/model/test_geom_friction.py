@@ -58,6 +58,7 @@ def chosen_by_mujoco(stated: str) -> float:
     return 0.0 if contact.dim == 1 else float(contact.friction[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", STATED)
 def test_contacts_have_the_friction_that_mujoco_chooses(first: str, tmp_path: Path) -> None:
     second = 'friction="0.6"' if first else ""
@@ -74,6 +75,7 @@ def test_contacts_have_the_friction_that_mujoco_chooses(first: str, tmp_path: Pa
     assert has_family(scene) == (not expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", STATED[:2])
 def test_a_friction_of_the_scene_replaces_that_of_the_file(first: str, tmp_path: Path) -> None:
     scene = scene_of(tmp_path, first, "", contact=sg.Contact(static_friction=0.3))

@@ -107,6 +107,7 @@ def test_a_changed_model_is_the_compiled_one_in_every_field(
     assert changed
 
 
+@pytest.mark.slow
 def test_what_is_compiled_anew(changed: list[mujoco.MjModel]) -> None:
     base: dict[str, Any] = {"hand": sg.load_hand("four_finger"), "object": sg.load_object("sphere")}
     wall = D.Block(size=(0.1, 0.1, 0.1), position=(0.0, 0.5, 0.0))

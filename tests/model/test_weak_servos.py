@@ -57,6 +57,7 @@ def test_the_force_at_contact_is_stiffness_and_damping_of_the_servos(tmp_path: P
     assert force_at_contact(scene) == pytest.approx(expected, rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("changed", [False, True], ids=["as made", "with changed fields"])
 def test_weak_servos_close_until_a_force_is_reached(tmp_path: Path, changed: bool) -> None:
     """Position increments drop the ball, as their targets stop; the chosen closure holds it."""
@@ -76,6 +77,7 @@ def concrete(scene: sg.GraspScene) -> sg.GraspScene:
     return scene.replace(closure=scene.closure.concrete)
 
 
+@pytest.mark.slow
 @QUIET
 def test_a_specified_closure_is_kept(tmp_path: Path) -> None:
     file = str(jaws(tmp_path, 100.0))
@@ -89,6 +91,7 @@ def test_a_specified_closure_is_kept(tmp_path: Path) -> None:
     assert not scene_of(file, "sphere", SceneOptions(hold=True)).specifies_closure
 
 
+@pytest.mark.slow
 @QUIET
 def test_weak_servos_press_in_time(tmp_path: Path) -> None:
     """Servos of 100 N/m reach 1.2 N in about a second of contact; at the default rate in three."""

@@ -55,6 +55,7 @@ def test_the_reference_is_a_chain_in_mujoco_at_rest() -> None:
     np.testing.assert_allclose(data.site("tip").xpos, shape.tip, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_the_reference_is_not_the_model() -> None:
     """Its pieces are no arcs, it sags, and its angles are no polynomial of the pressure."""
     reference = reference_finger()
@@ -82,6 +83,7 @@ def test_the_model_lies_in_the_frame_of_the_finger() -> None:
     np.testing.assert_allclose(axis[-1], [straight + radius, 0.0, -radius], atol=1e-15)
 
 
+@pytest.mark.slow
 def test_eight_samples_stay_below_four_percent() -> None:
     study = accuracy_study(FEW, image_pressures=(), seed=3)
     assert study.errors.max() < LIMIT

@@ -40,6 +40,7 @@ def fractions(figure_image: Path, colors: list[str]) -> list[float]:
     return [float((np.abs(pixels - color).max(axis=1) < 12).mean()) for color in target]
 
 
+@pytest.mark.slow
 def test_a_fit_shows_every_piece_and_its_residuals(tmp_path: Path) -> None:
     table = load_piece_angles("four_piece")
     report = fit_pressures(table.pressures, table.angles, LENGTHS, sigma=float(np.radians(0.3)))
@@ -76,6 +77,7 @@ def test_the_command_writes_the_numbers_of_the_poses(
     assert files_in(tmp_path) == ["poses.csv", "poses.png", "result.json"]
 
 
+@pytest.mark.slow
 def test_the_command_measures_the_accuracy_without_figures(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

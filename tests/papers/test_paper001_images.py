@@ -81,6 +81,7 @@ def test_angles_within_a_degree_at_1280_pixels(rig: RgbdTestRig) -> None:
     assert np.abs(degrees.reshape(5, 4, 3, 4).mean(axis=1)).max() < 1.0
 
 
+@pytest.mark.slow
 def test_marks_are_detected_within_a_fraction_of_a_pixel(
     small: tuple[RgbdTestRig, RgbdImage], shape: ReferenceShape
 ) -> None:

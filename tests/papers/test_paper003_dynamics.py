@@ -58,6 +58,7 @@ def test_a_step_settles_in_the_papers_time(chambers: tuple[int, ...], limit: flo
     assert settling_times(motion(chambers, 0.0)).max() < limit
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("chambers", "tip"), [(SAME_WAY, (-0.5010, 0.0, 0.0435)), (OPPOSITE, (-0.4262, 0.0, 0.5606))]
 )
@@ -71,6 +72,7 @@ def test_it_ends_at_its_rest_in_the_plane(
     assert np.abs(result.ends[:, :, 1]).max() < 1e-9
 
 
+@pytest.mark.slow
 def test_a_ramp_swings_less_and_is_slower() -> None:
     step, ramp = motion(SAME_WAY, 0.0), motion(SAME_WAY, 1.0)
     assert (overshoot(ramp) < 0.35 * overshoot(step)).all()

@@ -63,6 +63,7 @@ def about(rows: list[Number], words: str) -> list[Number]:
     return result
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "driven", "way"), [("steady-1", 0, -1.0), ("steady-4", 1, 1.0)])
 def test_steady_shapes_of_figures_10_and_11(name: str, driven: int, way: float) -> None:
     """The driven section bends more with every torque, away from its chamber, in the plane.
@@ -79,6 +80,7 @@ def test_steady_shapes_of_figures_10_and_11(name: str, driven: int, way: float) 
         assert np.abs(bends[:, 1 - driven, 0]).max() < 9.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "degrees", "metres"), [("steady-1", 13, 0.14), ("steady-4", 5, 0.05)]
 )
@@ -106,6 +108,7 @@ def _pressures(run: RestsRun) -> np.ndarray[tuple[int, ...], np.dtype[np.float64
     return pressure_of_torque(two_sections().drive, run.experiment.torques)
 
 
+@pytest.mark.slow
 def test_the_limit_in_every_chamber_stretches_the_arm() -> None:
     """Three pressures A P a section over EA, and nothing bends: 0.806 m, in both models."""
     run = rests("limit-posture")
@@ -201,6 +204,7 @@ def finer(links: tuple[int, ...], segments: tuple[int, ...]) -> RefinementRun:
     return run
 
 
+@pytest.mark.slow
 def test_both_models_converge_with_their_order() -> None:
     """The change falls by four with twice the cells of the chain, by two with twice the arcs."""
     run = finer((1, 2, 4), (1, 2, 4))

@@ -47,6 +47,7 @@ def names(directory: Path) -> list[str]:
     return sorted(path.name for path in directory.iterdir())
 
 
+@pytest.mark.slow
 def test_tables_hold_what_was_run(tmp_path: Path) -> None:
     write_hydraulic_experiments(runs(), tmp_path, report=False)
     assert names(tmp_path) == sorted(TABLES)

@@ -52,6 +52,7 @@ def test_more_segments_bend_by_three_degrees_more(segments: int, degrees: float)
     assert np.degrees(rest.bends[0]) == pytest.approx(degrees, abs=0.1)
 
 
+@pytest.mark.slow
 def test_the_workspace_of_one_section() -> None:
     """A shell of about 0.58 × 0.58 × 0.37 m; the paper says 0.5 × 0.5 × 0.5 m, roughly."""
     result = arm_workspace(one_section(), levels=5).extent

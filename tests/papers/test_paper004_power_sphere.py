@@ -47,6 +47,7 @@ def first_established(result: sg.GraspResult) -> list[str]:
     return list(dict.fromkeys(event.body for event in events))
 
 
+@pytest.mark.slow
 def test_contacts_come_in_the_printed_order(fir: sg.GraspResult) -> None:
     order = first_established(fir)
     assert order[:4] == ["F2_P1", "F4_P1", "F2_P2", "F4_P2"]

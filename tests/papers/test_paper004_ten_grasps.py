@@ -55,6 +55,7 @@ def test_the_strawberry_is_touched_first_by_fingers_1_and_2_as_in_fig_7() -> Non
     assert max(times["F1_P3"], times["F2_P3"]) < min(times["F3_P3"], times["F4_P3"]) - 0.01
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["cylinder", "cuboid", "pear"])
 def test_a_power_grasp_ends_on_palm_middle_and_distal_phalanges(name: str) -> None:
     result = sg.simulate(sg.load_scene(f"paper004_power_{name}"))
@@ -63,6 +64,7 @@ def test_a_power_grasp_ends_on_palm_middle_and_distal_phalanges(name: str) -> No
     assert result.object.displacement_m[2] > 0.015  # dragged towards the palm
 
 
+@pytest.mark.slow
 def test_the_power_grasp_of_the_mug_lifts_it_to_the_palm_with_four_fingertips() -> None:
     result = sg.simulate(sg.load_scene("paper004_power_mug"))
     assert result.status is sg.GraspStatus.CLOSED

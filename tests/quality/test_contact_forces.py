@@ -184,6 +184,7 @@ def test_too_many_contacts_to_try_all_states() -> None:
         quality.grasp_robustness(np.ones((6, 27)), exact=True)
 
 
+@pytest.mark.slow
 def test_grasp_robustness_above_eight_contacts_is_a_lower_bound() -> None:
     """It is at least that of eight of the contacts, and never above the exact value."""
     points, normals = random_sphere(np.random.default_rng(2), 9)

@@ -204,6 +204,7 @@ def radial(count: int) -> tuple[np.ndarray, np.ndarray]:
     return points, -points
 
 
+@pytest.mark.slow
 def test_many_contacts_have_certified_bounds_of_epsilon() -> None:
     """200 contacts: the whole hull takes a minute, with all facets near zero ε is 0.48608555."""
     points, normals = radial(200)
@@ -228,6 +229,7 @@ def test_bounds_are_equal_where_epsilon_is_exact() -> None:
         )
 
 
+@pytest.mark.slow
 def test_unit_normal_forces_of_three_contacts_enclose_a_volume() -> None:
     """Against the hull of all sums of the contacts' primitive wrenches, with 309 vertices."""
     edges = 6

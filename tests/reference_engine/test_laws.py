@@ -36,6 +36,7 @@ def test_an_undamped_bounce_keeps_its_energy():
     assert dynamics.data.qvel[2] > 0.0
 
 
+@pytest.mark.slow
 def test_a_tumbling_brick_keeps_its_energy():
     brick = free(BRICK, "0 0 0.04", "0.9 0.3 0.3 0.1")
     dynamics = rig(FLOOR + brick, law(damping=0.0, friction=0.0), **EXACT)
@@ -48,6 +49,7 @@ def test_a_tumbling_brick_keeps_its_energy():
     assert np.linalg.norm(dynamics.data.qvel[3:] - [3.0, -2.0, 0.0]) > 1.0  # it has hit the floor
 
 
+@pytest.mark.slow
 def test_a_collision_with_friction_keeps_momentum():
     bodies = free(BRICK, "0 0 0", "0.9 0.3 0.1 0.1") + free(BALL, "0.01 0.005 0.06", mass=0.3)
     dynamics = rig(bodies, law(torsion=0.003), NO_GRAVITY, rtol=1e-7)
@@ -61,6 +63,7 @@ def test_a_collision_with_friction_keeps_momentum():
     assert momentum(dynamics) == pytest.approx(before, abs=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("mass", "damping"), [(0.08, 30.0), pytest.param(0.9, 300.0, marks=pytest.mark.slow)]
 )
@@ -95,6 +98,7 @@ def test_a_loaded_contact_has_period_and_decrement_of_its_mass():
     assert heights == pytest.approx(-3e-4 * np.exp(-decay * time) * wave, abs=3e-4 * 1e-3)
 
 
+@pytest.mark.slow
 def test_a_sliding_block_stops_after_the_distance_of_coulomb():
     dynamics = rig(FLOOR + free(BRICK, "0 0 0.00997547"), law(friction=0.3))
     dynamics.data.qvel[0] = 0.3
@@ -116,6 +120,7 @@ def on_slope(fraction: float, friction: float = 0.5) -> float:
     return float(dynamics.data.qvel[0])
 
 
+@pytest.mark.slow
 def test_a_block_sticks_below_the_friction_angle_and_slides_above():
     # under a fraction f of the limit a contact creeps with x·(3 − x²)/2 = f of the stick speed
     x = on_slope(0.95) / 1e-4
@@ -183,6 +188,7 @@ def test_implicit_and_explicit_integration_agree():
     assert thrown(method="Radau", **tight) == pytest.approx(explicit, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_a_rotated_scene_moves_alike():
     def moved(quaternion):
         w, x, y, z = quaternion
@@ -215,6 +221,7 @@ def test_a_rotated_scene_moves_alike():
 # Joints
 
 
+@pytest.mark.slow
 def test_a_motor_presses_a_joint_into_its_limit():
     """At rest the limit gives by the moment over inertia times the square of its rate."""
     model = mujoco.MjModel.from_xml_string(

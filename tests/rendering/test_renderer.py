@@ -89,6 +89,7 @@ def test_importing_the_module_starts_nothing_and_sets_nothing():
     subprocess.run([sys.executable, "-c", code], env=environment, check=True)
 
 
+@pytest.mark.slow
 @pytest.mark.gl
 @pytest.mark.parametrize(("setting", "ending"), [(None, "leave open"), ("disabled", "close")])
 def test_works_and_leaves_quietly_for_any_value_of_mujoco_gl(egl, setting, ending):
@@ -138,6 +139,7 @@ def test_an_image_may_be_larger_than_the_buffer_of_the_model(egl):
         assert renderer.draw(data, Camera((0, 0, 0), 1.0, 0.0, 0.0)).shape == (120, 160, 3)
 
 
+@pytest.mark.slow
 @pytest.mark.gl
 def test_no_speckles_on_the_lit_floor(scene, egl):
     """MuJoCo's shadow map speckles a floor when its light leans along x and y at once."""

@@ -20,6 +20,7 @@ def corner() -> sg.GraspResult:
     return sg.simulate(sg.load_scene("corner"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["two_spheres", "beside"])
 def test_every_object_is_shown_where_it_was(name):
     playback = Playback(sg.simulate(sg.load_scene(name)))
@@ -55,6 +56,7 @@ def test_the_camera_points_into_the_corner(corner):
     assert seen.count("wall2") > 0
 
 
+@pytest.mark.slow
 def test_the_ray_caster_draws_walls_in_their_colour(corner):
     playback = Playback(corner)
     (image,) = render_key_frames(corner, [0.0], renderer="raycast", size=SIZE)

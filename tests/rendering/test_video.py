@@ -166,6 +166,7 @@ def test_a_gif_of_unequal_frames_leaves_no_file(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_a_report_without_ffmpeg_shows_a_gif(tmp_path, no_ffmpeg, held, monkeypatch):
     monkeypatch.setattr(grasp_report, "render_video", partial(render_video, fps=4))
     monkeypatch.setattr(contact_figures, "SIZE", (146, 160))
@@ -343,6 +344,7 @@ def test_contacts_behind_the_object_are_faint(held):
     assert len(alphas) == 2
 
 
+@pytest.mark.slow
 def test_the_camera_shows_the_handle_of_a_mug():
     hand, mug = sg.load_hand("four_finger"), sg.load_object("mug")
     result = sg.simulate(sg.GraspScene(hand=hand, object=mug, duration=0.01))

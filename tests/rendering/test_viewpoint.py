@@ -64,6 +64,7 @@ def shown(playback: Playback, time: float, camera: Any) -> tuple[float, float]:
     return bodies.count("object") / len(hits.geom), len(hand) / len(hits.geom)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SCENES)
 def test_object_and_hand_are_in_sight_from_start_to_end(name):
     result = run(name)
@@ -86,6 +87,7 @@ def test_a_fixed_object_far_away_does_not_shrink_the_scene():
     assert beside.distance == pytest.approx(alone.distance, rel=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("viewpoint", [None, "front"])
 @pytest.mark.parametrize("width", [128, 1920])
 @pytest.mark.parametrize("name", ["soft_mug", "sequence_strawberry"])

@@ -68,6 +68,7 @@ def test_columns_of_a_grasp_are_what_was_recorded(held, tmp_path):
     assert on == held.in_contact[samples, body].tolist()
 
 
+@pytest.mark.slow
 def test_joints_object_and_quality_have_their_units(held, tmp_path):
     heads = {}
     figures = {"joints": draw_joints, "object": draw_object, "quality": draw_quality}

@@ -97,6 +97,7 @@ def written(
     return directory
 
 
+@pytest.mark.slow
 def test_all_files_are_there_and_no_other(written):
     assert sorted(path.name for path in written.iterdir()) == sorted(FILES)
     assert all(path.stat().st_size > 0 for path in written.iterdir())
@@ -137,6 +138,7 @@ def test_the_report_states_what_the_result_holds(written, held):
     assert json.loads((written / "result.json").read_text())["held"] is True
 
 
+@pytest.mark.slow
 def test_without_images(held, tmp_path):
     paths = grasp_report.write_report(held, tmp_path, renderer="none")
     assert [path.name for path in paths] == [*FILES[:10], "report.html"]
@@ -144,6 +146,7 @@ def test_without_images(held, tmp_path):
     assert len(result.references) == 4
 
 
+@pytest.mark.slow
 def test_without_the_report(held, tmp_path):
     paths = grasp_report.write_report(held, tmp_path, renderer="raycast", report=False)
     assert [path.name for path in paths] == [*FILES[:2], "grasp.mp4"]
@@ -156,6 +159,7 @@ def test_an_image_of_an_earlier_run_does_not_get_into_the_report(held, tmp_path)
     assert "Key frames" not in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["no_contact", "diverged"])
 def test_a_run_that_failed_has_a_report(kind, request, tmp_path):
     result: sg.GraspResult = request.getfixturevalue(kind)
@@ -167,6 +171,7 @@ def test_a_run_that_failed_has_a_report(kind, request, tmp_path):
     assert result.outcome.name.capitalize() in text
 
 
+@pytest.mark.slow
 def test_names_cannot_break_the_report(held, tmp_path):
     scene = held.scene.replace(name="<script>alert('x')</script>", source="a < b & c")
     grasp_report.write_report(
@@ -211,6 +216,7 @@ def test_phalanges_of_the_same_number_stand_below_one_another():
     assert cells == {(0, 1): "index_P2", (1, 0): "thumb_P1", (1, 1): "thumb_P2"}
 
 
+@pytest.mark.slow
 def test_what_never_touched_is_one_panel(no_contact, tmp_path):
     drawn = draw_contacts(no_contact, tmp_path / "a.png")
     height, width = imageio.imread(drawn).shape[:2]

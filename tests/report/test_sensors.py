@@ -24,6 +24,7 @@ def felt() -> sg.GraspResult:
     return sg.simulate(pinch(sensors=SENSORS))
 
 
+@pytest.mark.slow
 def test_the_report_has_a_section_for_sensors(felt, tmp_path):
     written = sg.write_report(felt, tmp_path, renderer="none", video=False)
     assert [path.name for path in written] == [

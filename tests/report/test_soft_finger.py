@@ -100,6 +100,7 @@ def test_the_figure_of_a_finger_shows_what_was_read(tmp_path):
     assert (highest[has_chamber] - floor <= 22.0 - 1.5 + 1e-3).all()
 
 
+@pytest.mark.slow
 def test_a_report_has_the_figure_while_the_mesh_is_there(tmp_path):
     hollow_finger().export(tmp_path / "finger.stl")
     with pytest.warns(SoftgraspWarning, match="both ends look alike"):

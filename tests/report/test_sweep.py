@@ -363,6 +363,7 @@ def test_a_measure_that_never_differs_is_a_sentence_and_no_panel(tmp_path):
     assert not any("rotation" in row for row in drawn(tmp_path / "lines.png")[0])
 
 
+@pytest.mark.slow
 def test_rates_are_drawn_where_outcomes_are_random_and_differ(tmp_path):
     def titles(a_plan: SweepPlan, **columns: list[Any]) -> list[str]:
         return [one.title for one in sweep._draw_table(a_plan, table(**columns), tmp_path)]

@@ -46,6 +46,7 @@ def resolved(one: sg.GraspScene) -> sg.GraspScene:
         return sg.resolve(one).scene
 
 
+@pytest.mark.slow
 def test_a_second_call_reads_the_choice_of_the_first(
     trials: list[sg.GraspScene], directory: Path
 ) -> None:
@@ -97,6 +98,7 @@ def test_a_directory_that_cannot_be_written_is_no_error(
     assert read_choice(scene()) is None
 
 
+@pytest.mark.slow
 def test_a_kept_choice_has_the_origins_of_a_new_one() -> None:
     """Origins of values are the same whether the choice was searched or read."""
 

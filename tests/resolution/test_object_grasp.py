@@ -147,6 +147,7 @@ def test_left_and_right_hands_have_mirrored_grasps(pair: tuple[Hand, Hand], gras
     assert rates[1] == pytest.approx(rates[0], abs=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("described", [BALL, UNEVEN], ids=lambda one: one.name)
 def test_left_and_right_hands_hold_an_object_alike(
     pair: tuple[Hand, Hand], described: sg.GraspObject
@@ -164,6 +165,7 @@ def test_a_grasp_by_one_finger_of_several_is_not_taken_if_another_holds() -> Non
     assert displacement_in_trial(_reduce(scene)) > MAX_DROP
 
 
+@pytest.mark.slow
 def test_the_object_moves_with_the_frame_of_the_hand(hand: Hand, tmp_path: Path) -> None:
     moved = hand_of(tmp_path / "moved.xml", hand_text(frame='pos="0.1 -0.2 0.3" euler="0.7 0 1.9"'))
     here, _ = in_file(scene_of(hand))
@@ -174,6 +176,7 @@ def test_the_object_moves_with_the_frame_of_the_hand(hand: Hand, tmp_path: Path)
     assert there == pytest.approx(flat.reshape(3, 3) @ here + model.body("base").pos, abs=4e-3)
 
 
+@pytest.mark.slow
 def test_a_larger_ball_is_farther_from_the_palm(hand: Hand) -> None:
     heights = []
     for radius in (0.02, 0.03, 0.04):
@@ -183,6 +186,7 @@ def test_a_larger_ball_is_farther_from_the_palm(hand: Hand) -> None:
     assert heights[2] - heights[0] > 0.01
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "described", [BALL, BOX, pytest.param(LARGE, marks=pytest.mark.slow)], ids=lambda one: one.name
 )
@@ -200,6 +204,7 @@ def test_no_object_starts_inside_the_hand(
     assert max(penetration(built.model, data, p) for p in object_pairs(built.model)) <= 0.0
 
 
+@pytest.mark.slow
 def test_a_box_is_held_by_opposing_fingers(hand: Hand) -> None:
     result = sg.simulate(sg.GraspScene(hand=hand, object=BOX, success=sg.SuccessCriterion()))
     fingers = {body.finger for body in result.contacts if body.in_contact}
@@ -215,6 +220,7 @@ def test_specified_grasps_and_positions_remain(hand: Hand) -> None:
     assert scene_of(hand.replace(grasps=hand.grasps.replace(power=own))).preset == own
 
 
+@pytest.mark.slow
 def test_a_specified_orientation_remains(hand: Hand) -> None:
     euler = (0.3, 0.2, 0.1)
     scene = scene_of(hand, BOX, object_euler=euler)
@@ -248,6 +254,7 @@ def adapted(hand: str, described: sg.GraspObject, **fields: object) -> sg.GraspS
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "grasp"), [("underactuated_1", "power"), ("soft_gripper", "precision")]
 )

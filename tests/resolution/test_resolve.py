@@ -74,6 +74,7 @@ def test_a_value_has_the_source_that_states_it() -> None:
     assert resolved.value("closure.grip_force").source == "hand file"
 
 
+@pytest.mark.slow
 def test_a_chosen_closure_has_a_reason(tmp_path: Path) -> None:
     hand = sg.load_hand(jaws(tmp_path, 100.0))
     scene = sg.GraspScene(hand=hand, object=sg.load_object("sphere"))
@@ -101,6 +102,7 @@ def test_a_resolved_scene_resolves_to_itself(name: str) -> None:
     assert resolved.scene.specifies_closure
 
 
+@pytest.mark.slow
 def test_compiling_neither_searches_nor_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     scene = sg.GraspScene(
         hand=sg.load_hand("underactuated_1"),

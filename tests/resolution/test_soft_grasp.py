@@ -134,6 +134,7 @@ def test_a_stated_position_keeps_the_grasp(holds: Callable[..., list[float]]) ->
     assert scene.preset.per_object
 
 
+@pytest.mark.slow
 def test_a_gripper_picks_a_ball_with_the_pressure_it_searched(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Any
 ) -> None:

@@ -75,6 +75,7 @@ def breakaway(cause: str, timestep: float | None = None) -> tuple[SuctionEvent, 
     return broken(closed(**fields), wrench, 0.3 * limit)
 
 
+@pytest.mark.slow
 def test_a_cup_pulled_along_the_normal_breaks_away_at_pressure_times_area():
     event, force = breakaway("pull")
     assert (event.cause, event.cup, event.object) == ("pull", "cup_lip", "object")
@@ -82,6 +83,7 @@ def test_a_cup_pulled_along_the_normal_breaks_away_at_pressure_times_area():
     assert event.pressure_Pa == pytest.approx(VACUUM, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_a_cup_pulled_across_breaks_away_at_the_friction_of_suction_less_pull():
     event, force = breakaway("shear")
     assert event.cause == "shear"
@@ -113,6 +115,7 @@ def test_a_moment_opens_the_lip_from_half_of_suction_times_radius_on():
     assert moment == pytest.approx(0.5 * SUCTION * RADIUS, rel=0.03)
 
 
+@pytest.mark.slow
 def test_a_stated_moment_limit_breaks_the_seal_before():
     event, moment = broken(closed(hand_with(CUP, moment_limit=0.1)), (0, 0, 0, 1, 0, 0), 0.1)
     assert event.cause == "moment"
@@ -170,6 +173,7 @@ def lifted() -> sg.GraspResult:
     return sg.simulate(scene)
 
 
+@pytest.mark.slow
 def test_a_cup_holds_a_box_and_bears_its_whole_weight():
     result = lifted()
     assert result.outcome is sg.Outcome.HELD
@@ -208,6 +212,7 @@ def test_a_heavy_box_breaks_away_in_the_hold_test():
     )
 
 
+@pytest.mark.slow
 def test_every_pull_of_a_hold_test_begins_with_the_seal():
     pulls = [{"direction": direction, "max_ratio": 3.0} for direction in ((0, 0, -1), (0, 0, -1))]
     light = PLATE.replace(mass=0.02)

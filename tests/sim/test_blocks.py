@@ -163,6 +163,7 @@ def test_a_runner_simulates_as_single_runs() -> None:
     assert any(isinstance(result, sg.BuildError) for result in results)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "changes",
     [

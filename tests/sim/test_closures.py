@@ -272,6 +272,7 @@ def test_torques_close_a_free_hand_no_faster_than_its_grasp() -> None:
     assert 0.9 * scene.closing_motion.rates[0] < speed < 1.02 * scene.closing_motion.rates[0]
 
 
+@pytest.mark.slow
 def test_followers_follow_under_load_and_stop_their_leaders() -> None:
     hand = sg.load_hand("dlr_hit_ii_coupled")
     assert sum(hand.actuator_counts) == 15

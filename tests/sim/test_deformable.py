@@ -62,6 +62,7 @@ def compression_stiffness(obj: sg.GraspObject) -> float:
     return (more - force) / (width - less)
 
 
+@pytest.mark.slow
 def test_a_block_is_as_stiff_as_a_bar() -> None:
     # measured factor on E·A/h: 1.04 … 1.08 on MuJoCo 3.17, 0.96 … 1.00 on MuJoCo 4.0
     assert compression_stiffness(foam()) == pytest.approx(YOUNG * EDGE, rel=0.12)
@@ -217,6 +218,7 @@ def test_a_direction_pushes_all_of_it() -> None:
     assert held == {5.0: True, 3000.0: False}
 
 
+@pytest.mark.slow
 def test_a_rigid_object_rests_on_a_deformable_one_on_a_table() -> None:
     brick = sg.GraspObject(name="brick", shape=sg.Cuboid(size=(0.04, 0.04, 0.02)), mass=0.05)
     on_top = sg.description.PlacedObject(object=brick, position=(1.0, 0.0, EDGE + 0.0105))

@@ -62,6 +62,7 @@ def curvature_per_pressure() -> float:
     return area * lever / (YOUNG * moment)
 
 
+@pytest.mark.slow
 def test_the_stiffness_of_a_cell_is_that_of_mujoco() -> None:
     made = solid(0.3, fibres=False)
     own = cell_stiffness(np.array(SIZE) / CELLS, isotropic(YOUNG, 0.3))

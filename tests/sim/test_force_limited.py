@@ -103,6 +103,7 @@ def test_contact_is_established_soon_after_the_first_touch() -> None:
     assert max(begins) - first < 0.1
 
 
+@pytest.mark.slow
 def test_the_force_does_not_depend_on_the_approach() -> None:
     scene = sg.GraspScene(hand=sg.load_hand("three_fingered"), object=sg.load_object("sphere"))
     ends = []
@@ -226,6 +227,7 @@ def test_a_thumb_against_four_fingers_keeps_its_limit(hand: str, obj: str, force
     assert all(one.reason for one in weak)
 
 
+@pytest.mark.slow
 def test_the_table_of_limits_is_saved(tmp_path: Path) -> None:
     result = sg.simulate(pinch(closure=sg.description.ForceLimitedClosure(force=3.0)))
     result.save(tmp_path)
@@ -246,6 +248,7 @@ def test_leads_shrink_by_the_ratio_of_limit_and_force() -> None:
     assert relieve_targets(targets, positions, [4.0, 4.0, 4.0], 4.0, stops) == targets
 
 
+@pytest.mark.slow
 def test_servos_of_a_file_keep_the_torque(tmp_path: Path) -> None:
     hand = sg.load_hand(jaws(tmp_path, 4000.0))
     closure = sg.description.ForceLimitedClosure(torque=2.5)

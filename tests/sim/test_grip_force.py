@@ -54,6 +54,7 @@ def test_a_lower_force_presses_less_and_none_leaves_the_trajectory() -> None:
     assert squeezes[0] > 1.3 * squeezes[1] > 1.3 * 1.3 * squeezes[2]
 
 
+@pytest.mark.slow
 def test_prescribed_joints_and_the_scenes_of_the_paper_have_no_limit() -> None:
     scene = sg.load_scene("paper004_precision_cylinder")
     assert scene.hand.grip_force is not None

@@ -44,6 +44,7 @@ def pushed(*directions: tuple[float, ...], **changes: object) -> sg.GraspResult:
     return sg.simulate(bar(success=criterion), quality_rate=None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("fraction", "holds"), [(0.97, True), (1.03, False)])
 def test_friction_holds_up_to_its_limit(fraction: float, holds: bool) -> None:
     # all normals are along z, so that friction along y holds up to µ times their sum
@@ -61,6 +62,7 @@ def test_friction_holds_up_to_its_limit(fraction: float, holds: bool) -> None:
     assert result.hold.failed_in == (None if holds else "push +y")
 
 
+@pytest.mark.slow
 def test_every_direction_begins_from_the_same_state() -> None:
     forth, back = pushed(*SIX), pushed(*SIX[::-1])
     by_name = {test.name: (test.drop_m, test.rotation_rad) for test in back.hold.directions}
@@ -71,6 +73,7 @@ def test_every_direction_begins_from_the_same_state() -> None:
     assert (after.drop_m, after.rotation_rad) == by_name["+x"]
 
 
+@pytest.mark.slow
 def test_no_push_is_nothing_but_time() -> None:
     still = pushed((0.0, 0.0, 0.0), direction_time=0.05)
     closing = still.closing
@@ -99,6 +102,7 @@ def test_the_run_ends_in_the_closed_state() -> None:
     np.testing.assert_array_equal(result.time, np.arange(len(result.time)) * 1e-3)
 
 
+@pytest.mark.slow
 def test_contacts_count_too() -> None:
     four = pushed(SIX[0], min_contacts=5)
     six = pushed(SIX[0], min_contacts=6)
@@ -108,6 +112,7 @@ def test_contacts_count_too() -> None:
     assert six.hold.drop_m < 1e-4  # nothing but their number fails
 
 
+@pytest.mark.slow
 def test_held_by_one_criterion_and_dropped_by_another() -> None:
     lift = sg.io.load_criterion("lift_10cm").replace(
         motion=({"type": "lift", "time": 0.5}, {"type": "hold", "time": 0.2})

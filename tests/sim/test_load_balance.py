@@ -193,6 +193,7 @@ def test_reading_the_forces_changes_no_bit(window: int, monkeypatch: pytest.Monk
     assert result.trajectory_sha256 == sg.simulate(scene).trajectory_sha256
 
 
+@pytest.mark.slow
 def test_the_reference_engine_agrees() -> None:
     scene = pads(2, contact=sg.Contact(static_friction=0.02), success=TEST, **on_a_stand())
     ours, theirs = sg.simulate(scene), sg.simulate(scene, ReferenceEngine())
@@ -291,6 +292,7 @@ def test_other_engines_refuse_to_remove(backend: ReferenceEngine | str, golden: 
     golden.refused(lambda: sg.simulate(scene, backend), "success", sg.BuildError)
 
 
+@pytest.mark.slow
 def test_an_engine_without_force_vectors_leaves_it_open() -> None:
     require_engine("ode")
     scene = pads(2, contact=sg.Contact(static_friction=0.02), success=TEST)

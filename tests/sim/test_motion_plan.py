@@ -133,6 +133,7 @@ def test_the_model_stands_where_it_is_in_the_result() -> None:
         np.testing.assert_allclose(data.body("palm").xmat.reshape(3, 3), pose[:3, :3], atol=1e-12)
 
 
+@pytest.mark.slow
 def test_it_repeats_bit_for_bit_and_through_a_file(tmp_path: Path) -> None:
     assert sg.simulate(scene()).trajectory_sha256 == result().trajectory_sha256
     again = sg.load_scene(sg.save_scene(scene(), tmp_path / "scene.yaml"))

@@ -90,6 +90,7 @@ def test_a_grasp_closes_later_by_the_lag() -> None:
     assert (first[1] - first[0]) * 1e-3 == pytest.approx(DEAD + FILL, abs=0.02)
 
 
+@pytest.mark.slow
 def test_a_repeated_run_is_the_same() -> None:
     """With a hold test, whose pushes start from stored states."""
     scene = lagged(LAG, success=sg.io.load_criterion("pull_out"))

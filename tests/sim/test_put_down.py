@@ -43,6 +43,7 @@ def span(result: sg.GraspResult, name: str) -> sg.evaluation.PhaseSpan:
     return next(phase for phase in result.phases if phase.name == name)
 
 
+@pytest.mark.slow
 def test_an_object_rests_where_the_wrist_has_carried_it() -> None:
     result = moved_aside()
     rest = result.put_down
@@ -64,6 +65,7 @@ def test_the_hold_test_ends_before_the_object_is_put_down() -> None:
     assert result.hold.lifted_m == pytest.approx(0.03, abs=3e-4)
 
 
+@pytest.mark.slow
 def test_a_saved_result_keeps_how_the_object_was_put_down(tmp_path: Any) -> None:
     result = moved_aside()
     result.save(tmp_path)
@@ -73,6 +75,7 @@ def test_a_saved_result_keeps_how_the_object_was_put_down(tmp_path: Any) -> None
     assert loaded.outcome is Outcome.PLACED
 
 
+@pytest.mark.slow
 def test_a_block_stops_the_hand_higher_up() -> None:
     top = 0.02
     block = sg.description.Block(position=(0.16, 0.0, -0.13 + top / 2), size=(0.08, 0.08, top))
@@ -104,6 +107,7 @@ def test_an_object_that_is_let_go_in_the_air_falls() -> None:
     assert fall == pytest.approx(law, rel=0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("max_force", [2.0, 5.0])
 def test_a_guarded_move_stops_at_its_force_and_the_wrist_carries_it(max_force: float) -> None:
     down = {"type": "move", "displacement": (0, 0, -0.04), "time": 1.5, "max_force": max_force}

@@ -39,6 +39,7 @@ def test_under_pressure_it_comes_to_rest_at_its_equilibrium() -> None:
     assert motion.tip_position[-1] == pytest.approx(rest.tip_position, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_a_beam_swings_at_its_natural_frequency() -> None:
     """Within 0.3 %: the shape under a tip load holds a few per cent of higher modes."""
     length, stiffness, mass = 0.1, 2e-3, 0.02

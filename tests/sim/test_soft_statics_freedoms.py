@@ -101,6 +101,7 @@ def test_a_load_that_makes_a_motion_diverge_is_not_blamed_on_the_step() -> None:
         sg.soft.move_finger(sg.io.load_finger("paper000"), 0.3, pressure=1e8, gravity=False)
 
 
+@pytest.mark.slow
 def test_all_freedoms_together_converge_with_the_square_of_the_cells() -> None:
     loads = {"tip_force": (1.0, 0.02, 0.03), "tip_moment": (0.004, 0.01, -0.004)}
     tips = {

@@ -41,6 +41,7 @@ def friction_grasp(**fields: object) -> sg.GraspScene:
     return pinch(object=heavy, contact=contact, object_position=(0.0, 0.004, -0.085), **fields)
 
 
+@pytest.mark.slow
 def test_friction_follows_the_slip_of_every_physics_step() -> None:
     run = ClosureRun(compile_scene(friction_grasp()))
     law, coefficients, torsions, slips = run._stepper._friction, set(), set(), []

@@ -36,6 +36,7 @@ def test_a_world_has_walls_and_each_has_its_contact() -> None:
     assert "0.15" in text
 
 
+@pytest.mark.slow
 def test_ode_presses_a_box_against_a_wall_as_mujoco_does() -> None:
     require_engine("ode")
     scene = sg.load_scene("against_wall").replace(self_contact=False)
@@ -527,6 +528,7 @@ def deepest_overlap(result: sg.GraspResult) -> float:
     return max(penetration(playback.model, data, pair) for pair in pairs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["two_spheres", "beside"])
 def test_shipped_scenes_with_two_objects(name: str) -> None:
     result = sg.simulate(sg.load_scene(name))

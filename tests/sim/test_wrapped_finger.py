@@ -29,6 +29,7 @@ def wrapped() -> sg.GraspResult:
     return sg.simulate(wrapped_scene())
 
 
+@pytest.mark.slow
 def test_all_links_of_a_wrapped_finger_are_in_contact() -> None:
     assert len([one.body for one in wrapped().contacts if one.in_contact]) >= JOINTS - 1
 

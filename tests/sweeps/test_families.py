@@ -71,6 +71,7 @@ def test_rows_without_a_family_are_built_alone(changes: dict[str, Any], made: li
     assert not made
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::softgrasp.SoftgraspWarning")
 def test_rows_whose_choices_depend_on_the_weight_are_built_alone(
     tmp_path: Path, made: list[Family]

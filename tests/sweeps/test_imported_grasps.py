@@ -26,6 +26,7 @@ def planned() -> PlannedGrasps:
     return sg.plan_grasps(plan, workers=1)
 
 
+@pytest.mark.slow
 def test_exported_grasps_are_imported_as_they_were(planned: PlannedGrasps, tmp_path: Path) -> None:
     assert len(planned.save_grasps(tmp_path, "objects/ball")) == planned.ranked > 0
     grasps = import_grasps(planned.plan.scene, tmp_path)

@@ -104,6 +104,7 @@ def resumed(out: Path, plan: SweepPlan, files: Sequence[Path] = ()) -> list[int]
         return list(store.finished())
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_a_change_of_any_file_at_any_depth_is_refused(inside: Path, tmp_path: Path) -> None:
     plan, files = read(inside)
@@ -129,6 +130,7 @@ def test_a_change_of_any_file_at_any_depth_is_refused(inside: Path, tmp_path: Pa
         file.write_bytes(content)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_the_files_of_a_plan_do_not_depend_on_what_was_read_before(inside: Path) -> None:
     plan, files = read(inside)

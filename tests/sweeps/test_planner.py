@@ -185,6 +185,7 @@ def test_the_files_hold_the_plan_and_the_table(tmp_path: Path) -> None:
     assert read["direction_z"].tolist() == result.table["direction_z"].tolist()
 
 
+@pytest.mark.slow
 def test_the_best_are_scenes_that_run_to_the_same_trajectory(planned: PlannedGrasps) -> None:
     first = planned.table.iloc[0]
     assert planned.best_rows == [int(first["row"])]
@@ -295,6 +296,7 @@ def test_a_column_that_cannot_rank_is_refused_before_anything_runs(
     golden.refused(lambda: sg.plan_grasps(plan(rank_by=name), workers=1), sentence)
 
 
+@pytest.mark.slow
 def test_grasps_are_ranked_by_epsilon_where_requested() -> None:
     plan = sg.description.GraspPlan(
         scene=pinch(), method="poses", candidates=4, rank_by="quality_epsilon", top=1, seed=3
@@ -388,6 +390,7 @@ def synthesized(tmp_path_factory: pytest.TempPathFactory) -> tuple[PlannedGrasps
     return sg.plan_grasps(ready, directory, workers=1), directory
 
 
+@pytest.mark.slow
 def test_synthesized_grasps_are_closed_from_their_starts(
     synthesized: tuple[PlannedGrasps, Path],
 ) -> None:
@@ -402,6 +405,7 @@ def test_synthesized_grasps_are_closed_from_their_starts(
     assert sg.simulate(planned.top[0]).trajectory_sha256 == planned.table["trajectory_sha256"][0]
 
 
+@pytest.mark.slow
 def test_kept_postures_are_those_synthesized_again(
     synthesized: tuple[PlannedGrasps, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -36,6 +36,7 @@ def held_in(placed: list[PlacedPosture]) -> list[bool]:
     return [one.trial.held for one in placed if one.trial is not None]
 
 
+@pytest.mark.slow
 def test_a_posture_that_presses_holds_and_one_that_stays_open_does_not(
     placed: list[PlacedPosture], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -34,6 +34,7 @@ def planned(directory: Path) -> PlannedGrasps:
     return sg.plan_grasps(PLAN, directory, workers=1)
 
 
+@pytest.mark.slow
 def test_the_score_is_the_fraction_of_trials_that_held(
     planned: PlannedGrasps, directory: Path
 ) -> None:

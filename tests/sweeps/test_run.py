@@ -43,6 +43,7 @@ def test_a_row_a_grasp_in_the_order_of_the_plan(undisturbed: Any) -> None:
     assert set(undisturbed["status"]) <= {status.name for status in sg.GraspStatus}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 def test_the_files_are_the_same_whatever_the_workers(
     workers: int, undisturbed: Any, tmp_path: Path
@@ -56,6 +57,7 @@ def test_the_files_are_the_same_whatever_the_workers(
     assert texts[0].startswith("row,object.density,contact.friction,status,outcome,held,error,")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 def test_the_table_is_on_the_disk_before_the_work_that_follows(
     workers: int, undisturbed: Any, tmp_path: Path

@@ -117,6 +117,7 @@ def test_epsilon_is_a_column_where_requested() -> None:
     assert (requested["quality_epsilon"] > 0.1).all()
 
 
+@pytest.mark.slow
 def test_warnings_and_the_largest_force_over_its_limit_are_columns() -> None:
     result = sg.simulate(pinch(closure=sg.description.ForceLimitedClosure(force=2.0)))
     row = row_of(result)

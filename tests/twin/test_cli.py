@@ -53,6 +53,7 @@ async def close(port: int) -> None:
         await client.trigger(positive=True)
 
 
+@pytest.mark.slow
 def test_a_run_writes_record_figures_and_report(record):
     names = {path.name for path in record.glob("[!.]*")}
     assert names == {
@@ -64,6 +65,7 @@ def test_a_run_writes_record_figures_and_report(record):
     assert "Safe stop: positive trigger off, negative trigger off." in page
 
 
+@pytest.mark.slow
 def test_a_replay_renders_the_same_image_bit_for_bit(record, tmp_path, run):
     done = run("twin", "replay", record, "--renderer", "raycast", "--out", tmp_path, "--json")
     assert done.code == 0
@@ -110,6 +112,7 @@ def test_a_second_run_needs_another_directory(record, run):
     assert "expected no record here yet, found one" in done.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_process_serves_until_it_is_terminated(number):
     with serving("--port", "0", "--time-constant", "1e-6") as there:

@@ -104,6 +104,7 @@ def test_mistakes_are_named(name):
         assert not (refutes and found.credible)
 
 
+@pytest.mark.slow
 def test_sums_are_named_by_their_noise():
     """Of angles that are sums only the noise shows it, and not in a short table."""
     sums = [verdict((p, np.cumsum(q, axis=1))) for p, q in map(good, range(20))]
@@ -116,6 +117,7 @@ def test_round_psi_are_named_where_the_finger_is_steep():
     assert any("psi" in x.sentence for x in verdict((np.round(p / 6894.757) * 1e3, 2 * q)).findings)
 
 
+@pytest.mark.slow
 def test_correct_tables_raise_no_alarm():
     """50 random fingers of 1 to 6 pieces, at pressures from below or from zero."""
     alarms = {seed: verdict(good(seed, 1 + seed % 6)).findings for seed in range(50)}

@@ -353,6 +353,7 @@ def test_the_loop_beats_ten_times_a_second_and_no_longer_after_its_end():
     assert rig.controller._heartbeat == len(beats)
 
 
+@pytest.mark.slow
 def test_a_map_without_heartbeat_is_not_written_to():
     twin = light_twin()
     registers = twin.controller.map

@@ -450,6 +450,7 @@ def play_random_faults(runs: int) -> None:
     )
 
 
+@pytest.mark.slow
 def test_pressure_at_the_end_of_random_faults_is_an_error():
     play_random_faults(150)
 

@@ -253,6 +253,7 @@ def press(button: object) -> None:
         called(None)
 
 
+@pytest.mark.slow
 def test_a_grasp_is_started_and_its_result_shown_with_its_words(page, rig):
     form = rig.form
     press(form.start)

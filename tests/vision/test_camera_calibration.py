@@ -70,6 +70,7 @@ def boards(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
+@pytest.mark.slow
 def test_a_known_camera_is_recovered_within_its_errors(run, boards, tmp_path):
     ran = run("calibrate", "--camera", str(boards), "--board", "5x7x25", "--json", "--out",
               str(tmp_path))  # fmt: skip
@@ -97,6 +98,7 @@ def test_distortion_is_removed():
         undistort_image(image[:400], CAMERA)
 
 
+@pytest.mark.slow
 def test_views_from_the_front_do_not_determine_the_focal_length(tmp_path):
     files = [tmp_path / f"{view}.png" for view in range(4)]
     for view, file in enumerate(files):

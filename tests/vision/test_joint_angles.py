@@ -56,6 +56,7 @@ def test_angles_of_clean_photographs(width):
     assert np.abs(np.degrees(result)).max() < 0.7
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FAULTS)
 def test_angles_under_other_light_and_through_a_worse_camera(name):
     for width, loads in ((1280, (0.1,)), (640, (0.0, 0.04, 0.1))):
@@ -83,6 +84,7 @@ def test_segments_differ_from_hinges_by_the_slopes_of_the_unloaded_finger():
     )
 
 
+@pytest.mark.slow
 def test_segments_without_the_tip_are_those_of_the_paper():
     image = photo(0.04).image
     every = measure_photo(image, FINGER, ReadingOptions(angles="segments", tip=False))
@@ -126,6 +128,7 @@ def test_a_tilted_camera(tilt_deg):
     assert rms_deg(result.angles - pose(0.04)) < LIMIT_DEG[1280]
 
 
+@pytest.mark.slow
 def test_scales():
     seen = photo(0.04)
     true = seen.metres_per_px
@@ -136,6 +139,7 @@ def test_scales():
     assert none.metres_per_px is None
 
 
+@pytest.mark.slow
 def test_a_checkerboard_takes_perspective_and_tilt_out():
     seen = board_photo()
     height, width = seen.image.shape[:2]
@@ -153,6 +157,7 @@ def test_a_checkerboard_takes_perspective_and_tilt_out():
     assert straight.metres_per_px == pytest.approx(by_joints.metres_per_px, rel=0.01)
 
 
+@pytest.mark.slow
 def test_a_checkerboard_in_a_straight_image_gives_its_scale():
     seen = board_photo()
     measured = measure_photo(seen.image, FINGER, ReadingOptions(scale=board()))

@@ -46,6 +46,7 @@ def test_files_that_are_not_images(tmp_path, golden):
     assert sentence(tmp_path, FINGER) == f"{tmp_path}: expected a photograph, found a directory"
 
 
+@pytest.mark.slow
 def test_a_damaged_file(tmp_path, image, golden):
     path = tmp_path / "half.png"
     Image.fromarray(image).save(path)
@@ -53,6 +54,7 @@ def test_a_damaged_file(tmp_path, image, golden):
     golden.refused(lambda: read_photo(path), "half.png: expected a photograph, found a file")
 
 
+@pytest.mark.slow
 def test_an_error_names_the_file(tmp_path, image, golden):
     path = tmp_path / "finger.png"
     Image.fromarray(image).save(path)

@@ -128,6 +128,7 @@ def test_markers_are_located_in_order_from_the_base():
         find_markers(image, "auto", 3)
 
 
+@pytest.mark.slow
 def test_one_seed_gives_one_photograph():
     def take(**options: float) -> np.ndarray:
         return synthetic_photo(FINGER, pose(0.04), 320, noise=0.02, **options).image
@@ -136,6 +137,7 @@ def test_one_seed_gives_one_photograph():
     assert (take(seed=3) != take(seed=4)).any()
 
 
+@pytest.mark.slow
 def test_true_points_are_where_the_kinematics_puts_them():
     seen = photo(0.07)
     positions = joint_positions(FINGER, pose(0.07))[:, [0, 2]] * [1.0, -1.0] / seen.metres_per_px
@@ -153,6 +155,7 @@ def test_light_and_noise_of_a_synthetic_photo():
     np.testing.assert_array_equal(lit_and_noisy(grey), grey)
 
 
+@pytest.mark.slow
 def test_a_figure_of_all_steps():
     measured = measure_photo(photo(0.1).image, FINGER, ReadingOptions(scale="joints"))
     sheet = steps_image(measured)

@@ -53,6 +53,7 @@ def errors_deg(seen: PhotoSeries, zero: bool = False) -> float:
     return rms_deg(np.array([photo.angles - (pose(load) - base) for load, photo in seen.photos]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lean", [0.0, 0.08])
 def test_the_unloaded_photograph_as_zero_cancels_the_shape_of_the_valleys(lean):
     """Bias of rounded valleys at 960 pixels: 1.0°, leaning ones 1.6°; 0.4° with the zero."""
@@ -66,6 +67,7 @@ def test_the_unloaded_photograph_as_zero_cancels_the_shape_of_the_valleys(lean):
         assert rms_deg(biased) > 3.0 * rms_deg(zeroed)
 
 
+@pytest.mark.slow
 def test_good_photographs_cause_no_warning(tmp_path):
     seen = series(tmp_path, RIG, zero="unloaded")
     assert seen.warnings == ()
@@ -73,6 +75,7 @@ def test_good_photographs_cause_no_warning(tmp_path):
     np.testing.assert_array_equal(seen.photos[0][1].angles, 0.0)
 
 
+@pytest.mark.slow
 def test_mirrored_photographs_are_detected(tmp_path):
     seen = series(tmp_path, RIG.with_(turned="mirrored"))
     assert seen.warnings[0].startswith(
@@ -92,6 +95,7 @@ def test_images_upside_down_and_exchanged_names_are_refused(tmp_path):
     assert "higher in 40g.png than in 0g.png; rotate images that are upside" in str(message.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", [{"roll": 5.0}, {"base": 5.0}], ids=["camera", "clamp"])
 def test_a_tilt_is_detected_and_can_be_read(tmp_path, change):
     tilted = series(tmp_path, RIG.with_(**change))
@@ -128,6 +132,7 @@ def test_a_finger_like_its_ground_is_refused():
         measure_photo(image(rig, 0.0), FINGER, ReadingOptions(empty=rig.empty()))
 
 
+@pytest.mark.slow
 def test_markers_show_the_joints(tmp_path):
     grey = RIG.with_(colour=GREY, markers=BLUE, weight=True, turned="mirrored")
     seen = series(tmp_path, grey, markers="auto")
@@ -162,6 +167,7 @@ def test_missing_markers_are_counted(golden):
     golden.refused(lambda: colour_of("pink"), "markers: expected auto, a hue in degrees or re")
 
 
+@pytest.mark.slow
 def test_focus_and_exposure_are_named(tmp_path, golden):
     def faults(**change: float) -> str:
         return " ".join(measure_photo(RIG.with_(**change).photo(pose(0.0)), FINGER).faults)
@@ -177,6 +183,7 @@ def test_focus_and_exposure_are_named(tmp_path, golden):
     golden.refused(lambda: faults(gain=12.0), "overexposed: 100 % of the image is white")
 
 
+@pytest.mark.slow
 def test_a_camera_that_moves_is_named(tmp_path):
     written(tmp_path, RIG, _40g=RIG.with_(roll=12.0))
     files = [(load, tmp_path / f"{1e3 * load:g}g.png") for load in LOADS]
@@ -185,6 +192,7 @@ def test_a_camera_that_moves_is_named(tmp_path):
     assert any("40g.png: the first joint is" in text for text in seen.warnings)
 
 
+@pytest.mark.slow
 def test_problem_files_hold_the_zero_and_the_empty_image(tmp_path):
     rig = RIG.with_(colour=GREY)
     written(tmp_path, rig)

@@ -63,6 +63,7 @@ def test_clicks_become_picks_in_pixels_of_the_image(edges):
     assert hand.closed == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("edges", [False, True])
 def test_the_title_has_the_angles_of_the_pieces_so_far(edges):
     hand = Hand(edges)
@@ -75,6 +76,7 @@ def test_the_title_has_the_angles_of_the_pieces_so_far(edges):
     assert angles_text(measure(Picks(cuts, LINE))) in hand.window.title
 
 
+@pytest.mark.slow
 def test_the_right_button_and_backspace_remove_the_last_point():
     hand = Hand()
     hand.press("backspace")  # nothing is there

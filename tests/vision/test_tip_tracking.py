@@ -93,6 +93,7 @@ def rms_mm(track: TipTrack, video: SyntheticVideo) -> float:
 
 
 # one format nearly without loss, and one that loses as much as a camera's
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("grams", "width", "name"),
     [
@@ -183,6 +184,7 @@ def track(video: SyntheticVideo, path: Path) -> TipTrack:
     return track_tip(path, frame_rate=960.0, pixel_size=video.pixel_size)
 
 
+@pytest.mark.slow
 def test_the_tip_and_the_rotation_are_those_of_the_finger(track, video):
     error = track.pixels - video.tip_pixels[:200]
     # where the tip is marked in the first frame, and how it is followed

@@ -74,6 +74,7 @@ def whole(built: CompiledScene, tmp_path_factory: pytest.TempPathFactory) -> sg.
     return played(built, tmp_path_factory.mktemp("whole"), LIKE_WEBOTS)
 
 
+@pytest.mark.slow
 def test_a_sensor_that_feels_its_weight_reports_no_touch_by_itself(whole: sg.GraspResult) -> None:
     result = whole
     assert result.status is sg.GraspStatus.CLOSED
@@ -82,6 +83,7 @@ def test_a_sensor_that_feels_its_weight_reports_no_touch_by_itself(whole: sg.Gra
     assert np.all(result.friction_force == 0.0)
 
 
+@pytest.mark.slow
 def test_whole_forces_stop_the_hand_where_normal_ones_do(
     built: CompiledScene, whole: sg.GraspResult
 ) -> None:
@@ -103,6 +105,7 @@ def test_time_steps_that_controllers_cannot_ask_for_are_refused(
     )
 
 
+@pytest.mark.slow
 def test_a_motion_that_diverges_is_a_result() -> None:
     """Joints that obey rates of 1000 rad/s are faster than anything in a grasp."""
     require_engine("ode")

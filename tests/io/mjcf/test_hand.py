@@ -38,6 +38,7 @@ def test_a_tendon_actuator_has_separate_numbers(tmp_path):
     assert actuator.start == pytest.approx(0.1 * 100.0 / 0.3137255, rel=1e-9)
 
 
+@pytest.mark.slow
 @QUIET
 def test_a_tendon_gripper_closes_and_holds(tmp_path):
     hand = sg.load_hand(written(tmp_path, TENDON))
@@ -73,6 +74,7 @@ def cabled(actuators: str) -> str:
     return text
 
 
+@pytest.mark.slow
 @QUIET
 @pytest.mark.parametrize(
     ("motor", "pulls_only"),
@@ -191,6 +193,7 @@ def test_fingers_that_are_only_drawn_are_named(tmp_path, golden):
     golden(caught.value, "expected fingers with collision geometry, found none")
 
 
+@pytest.mark.slow
 @QUIET
 def test_motors_stay_at_zero_beside_added_servos(tmp_path):
     hand = sg.load_hand(written(tmp_path, MOTORS))
@@ -203,6 +206,7 @@ def test_motors_stay_at_zero_beside_added_servos(tmp_path):
     np.testing.assert_array_equal(result.joint_target[:, :2], 0.0)
 
 
+@pytest.mark.slow
 @QUIET
 def test_a_wrist_comes_before_the_palm_and_stays(tmp_path):
     hand = sg.load_hand(written(tmp_path, WRIST))
@@ -304,6 +308,7 @@ def test_actuators_without_a_rest_are_refused(tmp_path, golden):
     golden.refused(lambda: sg.load_hand(file), "actuator 'am'")
 
 
+@pytest.mark.slow
 @QUIET
 def test_a_side_file_replaces_what_was_detected(tmp_path):
     written(tmp_path, WRIST)
@@ -338,6 +343,7 @@ def test_mistakes_in_a_yaml_file_are_reported(tmp_path, text, part, golden):
     golden.refused(lambda: sg.load_hand(side), part)
 
 
+@pytest.mark.slow
 @QUIET
 def test_a_scene_is_saved_and_refuses_a_changed_file(tmp_path):
     file = written(tmp_path, TENDON)
@@ -356,6 +362,7 @@ def test_a_scene_is_saved_and_refuses_a_changed_file(tmp_path):
     )
 
 
+@pytest.mark.slow
 @QUIET
 def test_what_is_detected_is_the_same_every_time(tmp_path):
     file = written(tmp_path, LOOP)

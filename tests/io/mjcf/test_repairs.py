@@ -24,6 +24,7 @@ def messages_of(path: Path) -> list[str]:
     return [str(one.message) for one in caught]
 
 
+@pytest.mark.slow
 @QUIET
 def test_unknown_attributes_and_elements_are_left_out_with_their_lines(tmp_path):
     text = SERVOS.replace("<worldbody>", '<option apirate="9"/><worldbody><glow size="1"/>', 1)
@@ -62,6 +63,7 @@ def test_misspelt_elements_are_refused_with_their_line(tmp_path):
     assert refused.value.line == 7
 
 
+@pytest.mark.slow
 @QUIET
 @pytest.mark.parametrize("suffix", [".mjcf", ".MJCF"])
 def test_files_may_end_in_mjcf(suffix, tmp_path):
@@ -71,6 +73,7 @@ def test_files_may_end_in_mjcf(suffix, tmp_path):
     assert hand.model.actuators == plain.model.actuators
 
 
+@pytest.mark.slow
 @QUIET
 def test_ranges_in_radians_without_a_stated_unit(tmp_path, golden):
     stated = sg.load_hand(written(tmp_path, SERVOS, "stated.xml"))
@@ -114,6 +117,7 @@ def test_the_second_mesh_of_a_name_is_left_out(tmp_path, golden):
     )
 
 
+@pytest.mark.slow
 @QUIET
 def test_a_flat_mesh_may_collide(tmp_path):
     vertices = 'vertex="0 0 0 .02 0 0 0 .02 0 .02 .02 0 .01 .01 1e-7"'
@@ -156,6 +160,7 @@ def test_parts_of_models_name_the_models_that_include_them(tmp_path, golden):
     golden(refused.value, "1: expected a complete model, <mujoco> with a <worldbody>")
 
 
+@pytest.mark.slow
 @QUIET
 def test_objects_of_a_task_are_left_out(tmp_path):
     """A body with joints that no actuator moves, beside a hand."""
@@ -169,6 +174,7 @@ def test_objects_of_a_task_are_left_out(tmp_path):
     assert [finger.name for finger in hand.fingers] == ["a", "b"]
 
 
+@pytest.mark.slow
 @QUIET
 def test_weight_is_compensated_where_the_file_does_not(tmp_path, golden):
     hand = sg.load_hand(written(tmp_path, SERVOS))

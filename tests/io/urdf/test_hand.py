@@ -75,6 +75,7 @@ def same_posture(
     return pair
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", REAL)
 def test_bodies_stand_where_mujocos_import_has_them(name, tmp_path):
     path = real_hand(name)
@@ -282,6 +283,7 @@ def test_inertias_that_no_body_has(tmp_path):
     assert np.sort(model.body("left_near").inertia) == pytest.approx(box)
 
 
+@pytest.mark.slow
 def test_links_without_collision(tmp_path):
     seen = BOX.replace("collision", "visual")
     only_seen = hand_of(tmp_path, GRIPPER.replace(BODY + BOX, BODY + seen, 1))

@@ -29,6 +29,7 @@ def row(hand: Hand, joint: str) -> sg.description.Phalanx:
     return next(row for row in hand.joints if row.joint_name == joint)
 
 
+@pytest.mark.slow
 def test_a_mimic_is_a_coupling(tmp_path):
     mimic = '<mimic joint="left_1" multiplier="0.5" offset="0.1"/>'
     hand = hand_of(tmp_path, follower(-1, 1, mimic))
@@ -41,6 +42,7 @@ def test_a_mimic_is_a_coupling(tmp_path):
     assert posture["right_1"] == pytest.approx(0.5)
 
 
+@pytest.mark.slow
 def test_a_chain_of_mimics_is_reported_by_its_first_leader(tmp_path):
     """c = 2·b − 0.1 and b = 0.5·a + 0.1 make c = a + 0.1."""
     first = '<mimic joint="left_1" multiplier="0.5" offset="0.1"/>'
@@ -79,6 +81,7 @@ def test_where_ranges_have_nothing_in_common_the_mechanism_is_replaced(tmp_path)
     assert row(hand, "left_1").limits == (-0.2, 1.2)
 
 
+@pytest.mark.slow
 def test_where_ranges_overlap_the_leader_stops(tmp_path):
     text = (
         "joint 'right_1' follows 1 · 'left_1' over [-0.2, 1.2] rad ([-11.4592, 68.7549]°), but its "
@@ -104,6 +107,7 @@ def test_a_continuous_follower_needs_no_limits(tmp_path):
     assert row(hand_of(tmp_path, right), "right_1").limits == (-0.4, 2.4)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*implausible above")
 def test_the_pads_of_the_real_gripper_stay_parallel():
     """Its printed limits would keep three joints at 0; its multipliers close it as the real one."""

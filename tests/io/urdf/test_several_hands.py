@@ -53,6 +53,7 @@ def robot(count: int) -> str:
     return f'<robot name="r">{link("torso")}{arms}{CONTROL}</robot>'
 
 
+@pytest.mark.slow
 def test_of_two_arms_with_a_hand_each_one_is_selected(tmp_path):
     file = written(tmp_path, robot(4), "dual.urdf")
     with pytest.raises(sg.DescriptionError) as caught:
@@ -70,11 +71,13 @@ def test_of_two_arms_with_a_hand_each_one_is_selected(tmp_path):
     assert with_arm.fingers[0].name == "wrist"
 
 
+@pytest.mark.slow
 def test_palms_on_short_chains_are_one_hand(tmp_path):
     hand = sg.load_hand(written(tmp_path, robot(1), "block.urdf"))
     assert len(hand.fingers) == 6  # two blocks with two fingers each
 
 
+@pytest.mark.slow
 def test_the_hand_is_selected_on_the_command_line_and_beside_the_model(tmp_path, run):
     file = written(tmp_path, robot(4), "dual.urdf")
     assert "--hand left_palm" in run("check", str(file)).out
@@ -118,6 +121,7 @@ def test_joints_of_a_wrist_may_be_continuous_and_a_second_inertial_is_left_out(t
         sg.load_hand(written(tmp_path, fingers.replace("<limit", "<other"), "f.urdf"))
 
 
+@pytest.mark.slow
 def test_a_fixed_link_at_its_joint_does_not_mark_the_end_of_a_finger(tmp_path):
     tip = '<link name="tip"/><joint name="tip_j" type="fixed"><parent link="left_a"/>{}</joint>'
     child = '<child link="tip"/><origin xyz="0 0 {}"/>'

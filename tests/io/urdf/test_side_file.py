@@ -59,6 +59,7 @@ joints:
     assert (second.servo_stiffness, second.armature) == (7.0, 0.01)
 
 
+@pytest.mark.slow
 def test_what_a_file_leaves_out(tmp_path):
     """Limits of a continuous joint, and a density for links without inertia."""
     text = GRIPPER.replace(BODY + BOX, BOX).replace('type="revolute"', 'type="continuous"', 1)

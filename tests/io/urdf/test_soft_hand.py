@@ -268,6 +268,7 @@ def test_tendons_that_open_only_are_refused():
         soft_hand(gripper(actuation=OPPOSED[1:]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("actuation", [OPPOSED, ()])
 @pytest.mark.filterwarnings("ignore::softgrasp.SoftgraspWarning")
 def test_a_hand_of_tendons_grasps_as_a_file_and_as_its_export(tmp_path, actuation):

@@ -177,6 +177,7 @@ WORDS = st.sampled_from(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(st.sampled_from([ARM, HINGE]), st.data())
 def test_any_damage_is_a_sentence_with_a_file(tmp_path_factory, text, data):
