@@ -54,7 +54,7 @@ class Elasticity(Description):
     poisson: Annotated[float, Field(ge=0, le=0.49, strict=True)] = 0.3
     """Poisson's ratio [–]."""
     damping: NonNegative = 0.01
-    """Stress rate over stress: a time, as in Rayleigh damping proportional to stiffness [s]."""
+    """Rayleigh damping: the damping matrix over the stiffness matrix, a time [s]."""
     cells: tuple[Cells, Cells, Cells] = (1, 1, 1)
     """Number of cells along x, y and z."""
     contact_time: Annotated[float, Field(gt=0, le=1, strict=True)] = 0.004
