@@ -50,6 +50,7 @@ from softgrasp.report.sweep_measures import (
 )
 from softgrasp.report.time_series import overlay_objects
 from softgrasp.sweeps.executors import Submit, simulate_row
+from softgrasp.sweeps.parameters import with_one_grasp
 from softgrasp.sweeps.table import (
     COLUMNS,
     FAILED,
@@ -99,6 +100,7 @@ def write_sweep_report(
         ResultError: The directory cannot be written.
     """
     directory = Path(directory)
+    plan = with_one_grasp(plan)  # as the rows were simulated
     outcomes = table.loc[table["status"] != FAILED, "outcome"].astype(str).nunique()
     examples = example_rows(plan, table, min(outcomes + 1, MAX_POSES))
     rows = [int(table["row"].iloc[example.position]) for example in examples]

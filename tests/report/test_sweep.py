@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import softgrasp as sg
 from softgrasp.description.sweep import Axis, PoseNoise, SweepPlan
 from softgrasp.report import style, sweep, sweep_figures
 from softgrasp.report.sweep import example_rows, extremes, values_of
@@ -26,7 +27,8 @@ from softgrasp.report.sweep_measures import (
     wilson,
 )
 from softgrasp.sweeps.table import COLUMNS
-from tests.support.scenes import pinch
+from tests.support.gripper_urdf import gripper_urdf
+from tests.support.scenes import ball, pinch
 
 pd = pytest.importorskip("pandas", reason="pandas is the extra 'sweep'")
 
@@ -389,3 +391,24 @@ def test_levels_of_an_axis_keep_all_rows():
     parts = levels(table(), "object.density")
     assert [part.label for part in parts] == ["160", "700", "7860"]
     assert np.sum([part.rows for part in parts], axis=0).tolist() == [1] * 6
+
+
+def test_examples_are_the_grasps_of_their_rows(tmp_path, monkeypatch):
+    """The grasp is chosen for the heaviest object, also where a row is simulated again."""
+    hand = tmp_path / "gripper.urdf"
+    hand.write_text(gripper_urdf(2))
+    hold_test = sg.SuccessCriterion()
+    scene = sg.GraspScene(hand=hand, object=ball(0.025), success=hold_test)
+    made = plan(scene=scene, axes=(Axis(path="object.density", values=(100.0, 12000.0)),))
+    rows = sg.sweeps.sweep(made)
+    shown = []
+
+    def simulate_row(*arguments):
+        shown.append(sweep_simulate_row(*arguments))
+        return shown[-1]
+
+    sweep_simulate_row = sweep.simulate_row
+    monkeypatch.setattr(sweep, "simulate_row", simulate_row)
+    sweep.write_sweep_report(made, rows, tmp_path)
+    assert {result.trajectory_sha256 for result in shown} == set(rows["trajectory_sha256"])
+    assert sweep_simulate_row(made, 0).trajectory_sha256 not in set(rows["trajectory_sha256"])
