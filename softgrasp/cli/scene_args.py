@@ -102,7 +102,7 @@ def scene_of(first: str, second: str | None, options: SceneOptions) -> GraspScen
             second,
             mass=options.mass,
             density=options.density,
-            units=options.units or "m",
+            units=options.units,
             lock_joints=bool(options.lock_joints),
         )
         hand = _hand_of_fingers(first, obj, options) if is_finger else load_hand(first)

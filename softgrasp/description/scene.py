@@ -522,7 +522,10 @@ def _replace(node: Any, parts: list[FieldPart], value: Any, done: str) -> Any:
     if not isinstance(node, dict):
         raise DescriptionError(f"it has no field '{head}'", field=done)
     if head not in node:
-        raise DescriptionError(f"no such field; {did_you_mean(head, node)}", field=here)
+        inside = [path for path in _list_nested_fields(node, head, f"{done}.") if path != here]
+        deeper = next((path for path in inside if path.endswith(f".{head}")), "")
+        hint = f"did you mean '{deeper}'?" if deeper else did_you_mean(head, node)
+        raise DescriptionError(f"no such field; {hint}", field=here)
     return node | {head: _replace(node[head], rest, value, here)}
 
 

@@ -109,7 +109,7 @@ def range_doubt(low: float, high: float) -> Doubt | None:
         "problem" if degrees else "remark",
         f"a range of at most {math.tau:.4g} rad (one rotation)",
         f"{low:.4g} … {high:.4g} rad",
-        "are the limits in degrees?" if degrees else "",
+        "are the limits in degrees? (check FILE --fix converts those of a URDF)" if degrees else "",
     )
 
 

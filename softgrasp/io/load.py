@@ -30,7 +30,7 @@ from softgrasp.description.object import GraspObject
 from softgrasp.errors import DescriptionError
 from softgrasp.io.hand import SELECTED, hand_from, join_from
 from softgrasp.io.input_limits import loader
-from softgrasp.io.mesh import resolve_file, stamp
+from softgrasp.io.mesh import refuse_forgotten_unit, resolve_file, stamp
 from softgrasp.io.mesh_files import read_triangles
 from softgrasp.io.object import find_published_mass, load_ycb, object_file, read_object
 from softgrasp.io.object_parts import object_name
@@ -124,7 +124,7 @@ def load_object(
     *,
     mass: float | None = None,
     density: float | None = None,
-    units: LengthUnit = "m",
+    units: LengthUnit | None = None,
     lock_joints: bool = False,
 ) -> GraspObject:
     """Load a shipped object by name, one from a file or directory, or from YCB as ``ycb:NAME``.
@@ -136,7 +136,8 @@ def load_object(
         name: Name, file or directory. Mesh files have no mass: give ``mass`` or ``density``.
         mass: Replaces the mass or density of the description [kg].
         density: Replaces the mass or density of the description [kg/m³].
-        units: Unit of the numbers in a mesh file; other files state theirs.
+        units: Unit of the numbers in a mesh file; other files state theirs. None: metres, unless
+            the size is that of an object in another unit, which is an error.
         lock_joints: Fix the movable joints of a URDF or MJCF file.
 
     Raises:
@@ -154,7 +155,7 @@ def _object(
     name: str | Path,
     mass: float | None,
     density: float | None,
-    units: LengthUnit,
+    units: LengthUnit | None,
     *,
     lock_joints: bool,
 ) -> GraspObject:
@@ -190,15 +191,18 @@ def _object(
 
 
 def _mesh_object(
-    path: Path, mass: float | None, density: float | None, units: LengthUnit
+    path: Path, mass: float | None, density: float | None, units: LengthUnit | None
 ) -> GraspObject:
     """Make an object from a mesh file, with the published mass of the YCB object if it is one."""
     name = object_name(path)
     source = ""
     if mass is None and density is None and (published := find_published_mass(name)) is not None:
         mass, source = published, f"{path}, YCB Object and Model Set, Calli et al. 2015, CC BY 4.0"
-    shape = stamp(Mesh(file=assets.portable_name(path), units=units))
-    return GraspObject(name=name, shape=shape, mass=mass, density=density, source=source)
+    shape = stamp(Mesh(file=assets.portable_name(path), units=units or "m"))
+    obj = GraspObject(name=name, shape=shape, mass=mass, density=density, source=source)
+    if units is None:
+        refuse_forgotten_unit(shape, path)
+    return obj
 
 
 @loader

@@ -32,6 +32,8 @@ __all__ = ["MESH_SUFFIXES", "MeshBody", "load_mesh"]
 Number = TypeVar("Number", np.float64, np.int64)
 LARGEST, SMALLEST = 2.0, 2e-3
 """Extents outside which the unit of a file is doubted [m]."""
+UNIT_DOUBT = "is the file in"
+"""Begin of the question in which that doubt ends where another unit fits."""
 USUAL = (5e-3, 0.5)
 """Extents of objects for a hand, by which a unit is suggested [m]."""
 
@@ -136,6 +138,18 @@ def stamp(shape: Mesh) -> Mesh:
     return shape.replace(sha256=sha256_of(files))
 
 
+def refuse_forgotten_unit(shape: Mesh, file: Path) -> None:
+    """Refuse a mesh whose size in metres is implausible, and usual in another unit.
+
+    Raises:
+        DescriptionError: It is so, or its file cannot be read.
+    """
+    doubt = size_doubt(float(np.ptp(read_triangles(file)[0], axis=0).max()), shape)
+    if UNIT_DOUBT in doubt:
+        message = f"{doubt}; `units: {shape.units}` keeps the size"
+        raise DescriptionError(message, field="units").located(file=file)
+
+
 def size_doubt(extent: float, shape: Mesh) -> str:
     """Return a warning about the unit of a mesh of an extent [m], with a suggestion; "" without."""
     if SMALLEST <= extent <= LARGEST:
@@ -146,7 +160,7 @@ def size_doubt(extent: float, shape: Mesh) -> str:
         would_be = extent * factor / LENGTH_UNITS[shape.units]
         if unit != shape.units and USUAL[0] <= would_be <= USUAL[1]:
             cure = f"`units: {unit}` (--units {unit})"
-            return f"{text}; is the file in {unit}? With {cure} it is {_length(would_be)}"
+            return f"{text}; {UNIT_DOUBT} {unit}? With {cure} it is {_length(would_be)}"
     if USUAL[0] <= extent * 1e3 <= USUAL[1]:
         return (
             f"{text}; was it converted from millimetres twice? With `scale: 1000` it is "

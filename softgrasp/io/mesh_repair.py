@@ -350,8 +350,9 @@ def _minority(graph: csr_array, count: int) -> NDArray[np.bool_]:
 
 def _crowded_note(used: csr_array) -> str:
     crowded = int(((used + used.T).tocoo().data > 2).sum() // 2)
+    edges = "1 edge belongs" if crowded == 1 else f"{crowded} edges belong"
     note = (
-        f"not watertight in the strict sense: {crowded} edges belong to more than two faces; the "
+        f"not watertight in the strict sense: {edges} to more than two faces; the "
         "surface is closed and mass properties are taken from it as it is"
     )
     return note if crowded else ""

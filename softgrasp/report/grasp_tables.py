@@ -258,7 +258,7 @@ def key_numbers(result: GraspResult) -> list[tuple[str, str]]:
     numbers = [
         ("Bodies in contact at the end", f"{len(inside)} of {len(result.contacts)}"),
         ("First touch", f"{min(touches):.3f} s" if touches else "none"),
-        ("Normal forces at the end", _force_range(inside)),
+        ("Normal force per body at the end", _force_range(inside)),
     ]
     if out_of_hand(result):
         gone = let_go_s(result)

@@ -57,6 +57,7 @@ def test_fields_can_be_unset(scene: sg.GraspScene) -> None:
         ("contct", 1, "contct: no such field; did you mean 'contact'? known: "),
         ("friction", 1, "friction: no such field; did you mean 'contact.static_friction'?"),
         ("radius", 1, "radius: no such field; did you mean 'object.shape.radius'?"),
+        ("object.radius", 1, "object.radius: no such field; did you mean 'object.shape.radius'?"),
         ("hand.fingers[9].name", "x", "hand.fingers: expected an item from [0] to [3], found [9]"),
         ("seed[0]", 1, "seed: it is not a list, so it has no item [0]"),
         ("seed.x", 1, "seed: it has no field 'x'"),

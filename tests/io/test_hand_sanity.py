@@ -13,7 +13,7 @@ from tests.support.solids import prism
 
 DEGREES = (
     "expected a range of at most 6.283 rad (one rotation), found -30 … 90 rad; are the limits in "
-    "degrees?"
+    "degrees? (check FILE --fix converts those of a URDF)"
 )
 
 
