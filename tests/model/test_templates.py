@@ -131,7 +131,7 @@ def test_what_is_compiled_anew(changed: list[mujoco.MjModel]) -> None:
 def test_a_changed_model_is_independent_of_others_and_has_its_spec(
     changed: list[mujoco.MjModel],
 ) -> None:
-    scene = sg.GraspScene(hand=sg.load_hand("four_finger"), object=sg.load_object("sphere"))
+    scene = sg.GraspScene(hand="four_finger", object="sphere", adapt_grasp=False)
     heavy = scene.replace(object=scene.object.weighing(mass=0.4))
     first, second = compile_scene(scene), compile_scene(heavy)
     first.model.body_mass[:] = 7.0
