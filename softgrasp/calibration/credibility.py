@@ -90,8 +90,10 @@ class Credibility:
         """Verdict in one sentence, with the main reason."""
         if self.credible:
             doubts = len(self.findings)
-            return "the fit is credible" + (f", with {doubts} reservation{'s' * (doubts > 1)}"
-                                            if doubts else "")  # fmt: skip
+            text = f", with {doubts} reservation{'s' * (doubts > 1)}" if doubts else ""
+            if any(test.source == "assumed" for test in self.tests):
+                text += "; errors of measurement are assumed, not declared"
+            return f"the fit is credible{text}"
         refuting = [finding for finding in self.findings if finding.refutes]
         # a cause says more than a large residual, also where it is only a reservation
         stages = {item.stage for item in refuting}

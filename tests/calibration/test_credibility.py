@@ -18,6 +18,7 @@ from softgrasp.calibration.measurement_checks import (
     without_copies,
 )
 from softgrasp.calibration.objectives import finger_values
+from softgrasp.calibration.refits import MisfitTest
 from softgrasp.calibration.stages import VirtualExperiments
 from softgrasp.description.calibration import CalibrationProblem, MeasurementErrors, Release
 from softgrasp.errors import DescriptionError
@@ -229,6 +230,10 @@ def test_sentence_counts_reasons() -> None:
     assert refuted.sentence == "the fit is not credible: a (and 1 more)"
     reserved = Credibility((), (), (Finding("", "b", False),))
     assert reserved.sentence == "the fit is credible, with 1 reservation"
+    numbers = {"unit": "rad", "error": 0.1, "residual": 0.1, "chi_square": 9.0}
+    for source, count in (("assumed", 1), ("declared", 0)):
+        test = MisfitTest("springs", source=source, freedom=9, p_value=0.4, **numbers)
+        assert Credibility((test,), (), ()).sentence.count("errors of measurement are") == count
 
 
 def test_a_rounding_step_is_that_of_the_values() -> None:

@@ -161,4 +161,6 @@ def test_the_command_exits_as_calibrate_does(run, tmp_path):
     write(tmp_path / "right.csv", p, q, "rad")
     ran = run("twin", "fit", "right.csv", "--lengths-mm", "14,14,14,14")
     assert ran.code == 0
-    assert ran.out.splitlines()[-1] == "the fit is credible"
+    assert ran.out.splitlines()[-1] == (
+        "the fit is credible; errors of measurement are assumed, not declared"
+    )
