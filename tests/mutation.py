@@ -1,8 +1,9 @@
 """Mutation testing: faults drawn from a folder of the package, and the tests that miss them.
 
 ``./dev mutate softgrasp/quality --count 60`` changes one operator, number, condition or return
-value at a time, runs the folder's tests on it and lists the changes that no test notices. No file
-of the package is written: the tests run with this module as a plugin, which compiles the change.
+value at a time, runs the folder's tests on it, those of the file first and slow ones last, and
+lists the changes that no test notices. No file of the package is written: the tests run with this
+module as a plugin, which compiles the change.
 """
 
 from __future__ import annotations
@@ -137,10 +138,10 @@ def drawn(folder: Path, count: int, seed: int) -> list[Mutant]:
     return every[:count]
 
 
-def passes(tests: Sequence[str], mutant: Mutant | None, limit: float | None) -> bool:
-    """Whether all tests pass on a mutant within a limit [s]."""
+def passes(tests: Sequence[str], mutant: Mutant | None, limit: float | None, marked: str) -> bool:
+    """Whether all tests of a mark pass on a mutant within a limit [s]."""
     changed = {VARIABLE: f"{mutant.file}:{mutant.number}"} if mutant else {}
-    options = ["-q", "-x", "-m", "not slow", "-p", "tests.mutation", "-p", "no:cacheprovider"]
+    options = ["-q", "-x", "-m", marked, "-p", "tests.mutation", "-p", "no:cacheprovider"]
     try:
         done = subprocess.run(
             [sys.executable, "-m", "pytest", *options, *tests],
@@ -148,9 +149,17 @@ def passes(tests: Sequence[str], mutant: Mutant | None, limit: float | None) -> 
         )  # fmt: skip
     except subprocess.TimeoutExpired:
         return False
-    if done.returncode not in (0, 1, 2, 4):  # passed, failed, or not even imported
+    if done.returncode not in (0, 1, 2, 4, 5):  # passed, failed, not even imported, no slow tests
         raise RuntimeError(done.stdout.decode() + done.stderr.decode())
-    return done.returncode == 0
+    return done.returncode in (0, 5)
+
+
+def survives(tests: Sequence[str], mutant: Mutant, limit: float) -> bool:
+    """Whether neither the test file of the same name nor all others notice a mutant."""
+    mirror = Path(tests[0]) / f"test_{Path(mutant.file).name}"
+    runs = [([str(mirror)], limit, "not slow")] if (ROOT / mirror).exists() else []
+    runs += [([*tests], limit, "not slow"), ([*tests], None, "slow")]
+    return all(passes(files, mutant, seconds, marked) for files, seconds, marked in runs)
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -166,7 +175,7 @@ def main(words: Sequence[str] | None = None) -> int:
     inside = folder.relative_to(ROOT / "softgrasp")
     tests = options.tests or [f"tests/{inside if folder.is_dir() else inside.parent}"]
     start = time.monotonic()
-    if not passes(tests, None, None):
+    if not passes(tests, None, None, "not slow"):
         sys.exit(f"./dev mutate: expected tests that pass without a change: {tests}")
     limit = 10.0 + 3.0 * (time.monotonic() - start)
     journal = JOURNALS / f"{'-'.join(inside.parts)}.jsonl"
@@ -186,7 +195,7 @@ def survivors(
     remaining = []
     with journal.open("w" if fresh else "a", encoding="utf-8") as lines:
         for mutant in chosen:
-            if mutant not in caught and passes(tests, mutant, limit):
+            if mutant not in caught and survives(tests, mutant, limit):
                 remaining.append(mutant)
                 print(f"survives: {mutant.file}:{mutant.change}", flush=True)
             elif mutant not in caught:

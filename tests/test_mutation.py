@@ -64,16 +64,17 @@ def test_what_was_caught_is_not_run_again(
     chosen = [mutation.Mutant("clamp.py", number, change) for number, change in enumerate("abc")]
     ran = []
 
-    def passes(tests: object, mutant: mutation.Mutant, limit: float) -> bool:
-        ran.append(mutant.change)
-        return mutant.change == "b"
+    def passes(tests: object, mutant: mutation.Mutant, limit: float | None, marked: str) -> bool:
+        ran.append(mutant.change + marked[0])
+        return mutant.change == "b" or (mutant.change == "c" and marked == "not slow")
 
     monkeypatch.setattr(mutation, "passes", passes)
     journal = tmp_path / "clamp.jsonl"
     for fresh in (False, False, True):
         survivors = mutation.survivors(chosen, ["tests"], 1.0, journal, fresh)
         assert [mutant.change for mutant in survivors] == ["b"]
-    assert "".join(ran) == "abc" + "b" + "abc"
+    every, again = ["an", "bn", "bs", "cn", "cs"], ["bn", "bs"]
+    assert ran == every + again + every
     assert capsys.readouterr().out == "survives: clamp.py:b\n" * 3
 
 
@@ -82,4 +83,4 @@ def test_the_plugin_runs_the_tests_on_the_mutant(number: int | None, tmp_path: P
     change = mutation.ROOT / "softgrasp" / "units.py"
     numbers = [text for text, _ in mutation.mutants(ast.parse(change.read_text("utf-8")))]
     mutant = None if number is None else mutation.Mutant("softgrasp/units.py", 0, numbers[0])
-    assert mutation.passes(["tests/test_units.py"], mutant, None) is (number is None)
+    assert mutation.passes(["tests/test_units.py"], mutant, None, "not slow") is (number is None)
