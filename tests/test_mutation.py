@@ -64,14 +64,14 @@ def test_what_was_caught_is_not_run_again(
     chosen = [mutation.Mutant("clamp.py", number, change) for number, change in enumerate("abc")]
     ran = []
 
-    def passes(tests: object, mutant: mutation.Mutant, limit: float | None, marked: str) -> bool:
+    def passes(tests: object, mutant: mutation.Mutant, limit: int | None, marked: str) -> bool:
         ran.append(mutant.change + marked[0])
         return mutant.change == "b" or (mutant.change == "c" and marked == "not slow")
 
     monkeypatch.setattr(mutation, "passes", passes)
     journal = tmp_path / "clamp.jsonl"
     for fresh in (False, False, True):
-        survivors = mutation.survivors(chosen, ["tests"], 1.0, journal, fresh)
+        survivors = mutation.survivors(chosen, ["tests"], 1, journal, fresh)
         assert [mutant.change for mutant in survivors] == ["b"]
     every, again = ["an", "bn", "bs", "cn", "cs"], ["bn", "bs"]
     assert ran == every + again + every
