@@ -38,8 +38,8 @@ PLANAR_MODELS: dict[str, tuple[int, ...]] = {
     "complete": (0, 1, 2),
 }
 """Components of (fn, f1, m) that a contact in the plane transmits."""
-POLE = 1e-9
-"""Sine of the angle to z below which a normal is taken as along z, and t1 along x [–]."""
+POLE = 1e-6
+"""Sine of the angle to z below which a normal is taken as along z, and t1 along x × n [–]."""
 
 
 @dataclass(frozen=True)
@@ -92,8 +92,8 @@ def selection_matrix(model: str = "hard", *, planar: bool = False) -> Array:
 def contact_frames(normals: ArrayLike, tangents: ArrayLike | None = None) -> Array:
     """Compute contact frames: axes (normal, t1, t2) as columns, (n, 3, 3), or (n, 2, 2).
 
-    t1 = z × n, normalized (so t2 = z on the equator of a sphere), and x where n is along z; in the
-    plane t1 is n rotated by +90°. No such rule is continuous on the whole sphere. Measures of
+    t1 = z × n, normalized (so t2 = z on the equator of a sphere), and x × n where n is along z; in
+    the plane t1 is n rotated by +90°. No such rule is continuous on the whole sphere. Measures of
     friction pyramids depend on t1: to compare them between two frames of reference, rotate
     ``tangents`` with the contacts.
 
@@ -119,13 +119,9 @@ def contact_frames(normals: ArrayLike, tangents: ArrayLike | None = None) -> Arr
 
 def _default_tangents(normals: Array) -> Array:
     across = np.column_stack([-normals[:, 1], normals[:, 0], np.zeros(len(normals))])
-    lengths = np.linalg.norm(across, axis=1)
-    polar = lengths < POLE
-    across[polar], lengths[polar] = (1.0, 0.0, 0.0), 1.0
-    first = across / lengths[:, None]
-    # near a pole x is not exactly in the tangent plane
-    first -= (first * normals).sum(axis=1)[:, None] * normals
-    return np.asarray(first / np.linalg.norm(first, axis=1)[:, None])
+    polar = np.linalg.norm(across, axis=1) < POLE
+    across[polar] = np.cross((1.0, 0.0, 0.0), normals[polar])
+    return np.asarray(across / np.linalg.norm(across, axis=1)[:, None])
 
 
 def _specify_tangents(normals: Array, tangents: ArrayLike) -> Array:

@@ -84,6 +84,24 @@ def test_slopes_of_the_cost_are_its_derivatives(seed: int, size: float) -> None:
     np.testing.assert_allclose(curvature, numeric, rtol=1e-2, atol=1e-2 * scale)
 
 
+@given(st.floats(0.01, 10.0))
+def test_the_cost_and_its_slopes_are_continuous_at_a_limit(k: float) -> None:
+    terms = contact_forces._barrier(k * np.array([-1.0 - 1e-9, -1.0]), k)
+    for below, above in terms:
+        assert above == pytest.approx(below, rel=1e-6)
+
+
+@pytest.mark.parametrize("normals", [2, 3])
+def test_contacts_balance_where_friction_reaches_the_other(normals: int) -> None:
+    """Two contacts bent by β towards the side that a third one, if there is one, pushes to."""
+    for bend in np.radians([5.0, 20.0, 40.0]):
+        sides = [(np.sin(bend), sign * np.cos(bend), 0.0) for sign in (1.0, -1.0)]
+        contacts = [*sides, (1.0, 0.0, 0.0)][:normals]
+        for margin, balance in ((1.02, True), (0.95, False)):
+            assert contact_forces.can_balance(contacts, margin * np.tan(bend)) is balance
+    assert not contact_forces.can_balance([(1.0, 0.0, 0.0)], 10.0)
+
+
 def test_contact_robustness_of_two_fingers() -> None:
     """Both forces are normal with magnitude N: V = ½(1/(N − 1)² + 1/(30 − N)² + 1/(cN)²)."""
     c = 1 - ALPHA

@@ -59,6 +59,12 @@ def test_straight_arm_has_infinite_force_semi_axis() -> None:
     np.testing.assert_allclose(np.abs(force.axes[:, 0]), [1, 0], atol=1e-12)
 
 
+@pytest.mark.parametrize("kind", ["velocity", "force"])
+def test_a_hand_that_cannot_move_is_not_isotropic(kind: str) -> None:
+    """Its velocities are all 0, and it bears all forces without torques."""
+    assert quality.manipulability(np.zeros((2, 2)), kind).isotropy == 0.0
+
+
 def test_one_joint_has_one_semi_axis() -> None:
     result = quality.manipulability([[2.0], [0.0], [0.0]])
     np.testing.assert_array_equal(result.lengths, [2, 0, 0])

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import softgrasp as sg
+from softgrasp.quality.matrix_measures import null_space
 from tests.quality.grasps import equator, random_sphere
 
 quality = sg.quality
@@ -65,9 +66,20 @@ def test_dimensions_of_the_null_spaces(seed: int) -> None:
     assert result.redundant.shape == (7, 2)
     assert result.structural.shape == (9, 4)
     assert not result.object_indeterminate
+    assert result.defective
+    assert not quality.graspability(G, random.normal(size=(9, 9))).defective
     np.testing.assert_allclose(G @ result.internal, 0.0, atol=1e-12)
     np.testing.assert_allclose(J @ result.redundant, 0.0, atol=1e-10)
     np.testing.assert_allclose(J.T @ result.structural, 0.0, atol=1e-10)
+
+
+@given(seeds, st.integers(1, 5), st.sampled_from([1e-12, 1.0, 1e12]))
+def test_a_null_space_is_that_of_the_matrix_in_any_unit(seed: int, rows: int, unit: float) -> None:
+    matrix = np.random.default_rng(seed).normal(size=(rows, 6))
+    basis = null_space(unit * matrix)
+    assert basis.shape == (6, 6 - rows)
+    np.testing.assert_allclose(matrix @ basis, 0.0, atol=1e-10)
+    assert null_space(np.zeros((rows, 0))).shape == (0, 0)
 
 
 def test_different_contacts_are_rejected() -> None:

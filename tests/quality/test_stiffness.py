@@ -94,6 +94,18 @@ def test_object_that_is_not_held_is_rejected() -> None:
         quality.quasistatic(G, np.ones((6, 1)), 1000.0, wrench=np.ones(6))
 
 
+@pytest.mark.parametrize(("softest", "borne"), [(1e-6, True), (1e-11, False)])
+def test_a_motion_is_resisted_relative_to_the_stiffest(softest: float, borne: bool) -> None:
+    stiffness = np.diag([softest, 1e-6, 1.0])
+    if borne:
+        response = quality.quasistatic(np.eye(3), np.zeros((3, 0)), stiffness, wrench=np.ones(3))
+        assert response.motion[0] == pytest.approx(1.0 / softest)
+    else:
+        with pytest.raises(sg.DescriptionError) as caught:
+            quality.quasistatic(np.eye(3), np.zeros((3, 0)), stiffness, wrench=np.ones(3))
+        assert caught.value.field == "G"
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
