@@ -15,6 +15,7 @@ from scipy.integrate import solve_ivp
 import softgrasp as sg
 from softgrasp.continuum.curvature_models import (
     CURVATURE_MODELS,
+    _count_steps,
     bend_frames,
     frames_along,
     segment_frames,
@@ -45,6 +46,13 @@ def test_ppc_of_degree_0_is_pcc_in_both_frames() -> None:
             frames_along(m, 0, frame, (4.0, 0.7), 0.3, FRACTIONS) for m in CURVATURE_MODELS
         )
         assert one == pytest.approx(other, abs=1e-14)
+
+
+def test_a_constant_curvature_needs_one_step_and_others_more_as_they_bend() -> None:
+    assert _count_steps(np.array([9.0, 0.0]), np.array([1.0]), 0.3) == 1
+    counts = [_count_steps(np.array([0.0, u]), np.zeros(1), 0.3) for u in (0.0, 0.1, 10.0, 20.0)]
+    assert counts[0] == 1
+    assert counts[3] - counts[2] > counts[2] - counts[1] - 2 > 0
 
 
 def test_ppc_is_a_polynomial() -> None:

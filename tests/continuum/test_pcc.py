@@ -217,6 +217,26 @@ def test_targets_out_of_reach_have_their_distance_as_error() -> None:
     assert shape.position_error == pytest.approx(1.2 - ARM.sum(), abs=1e-6)
 
 
+@pytest.mark.parametrize("plane", [0.0, math.pi / 2, 2.0])
+def test_segments_bend_up_to_their_limit_towards_a_target_beyond(plane: float) -> None:
+    target = pcc.chain_transform(1.0 / ARM, np.full(3, plane), ARM)[:3, 3]
+    shape = pcc.chain_inverse(target, ARM, max_bending=0.5)
+    assert not shape.reached
+    assert shape.kappas * ARM == pytest.approx(0.5, abs=1e-9)
+    assert shape.phis == pytest.approx(plane, abs=1e-6)
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_slopes_of_the_residuals_are_their_derivatives(seed: int) -> None:
+    """Of poses within and beyond the limit of bending."""
+    random = np.random.default_rng(seed)
+    task = pcc._Task(pcc.chain_transform([1.0], [2.0], [0.3]), ARM, 0.5)
+    bends, step = random.normal(size=6), 1e-6
+    sides = [[task._residuals(bends + d) for d in s * np.eye(6)] for s in (step, -step)]
+    numeric = np.subtract(*sides).T / (2.0 * step)
+    assert task._slopes(bends) == pytest.approx(numeric, abs=1e-6)
+
+
 def test_bending_then_twisting_is_not_a_helix() -> None:
     """Paper 003's segment bends first and is then twisted: 18 % of its length from a rod of
     constant strain at 55° of torsion, 4.5 % at 13.8°."""

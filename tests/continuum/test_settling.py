@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 
 import softgrasp as sg
-from softgrasp.continuum.settling import RATE, RULES, SMOOTHING, from_webots, settling
+from softgrasp.continuum.settling import RATE, RULES, SMOOTHING, _smooth, from_webots, settling
 from softgrasp.mechanics.transforms import Array
 from tests.conftest import Golden
 
@@ -55,6 +55,14 @@ def test_releases_settle_as_an_independent_model_did(
         result = settling(*released(grams, added))
         assert result.overshoots == overshoots
         assert result.time == pytest.approx(time, rel=0.005)
+
+
+@given(st.floats(0.01, 3.0))
+def test_a_resampled_record_ends_with_the_record(duration: float) -> None:
+    times = np.linspace(0.2, 0.2 + duration, 7)
+    even, heights = _smooth(times, 2.0 * times, 0.0)
+    assert times[-1] - 1.0 / RATE - 1e-9 < even[-1] < times[-1] + 1e-8
+    assert heights == pytest.approx(2.0 * even, abs=1e-7)
 
 
 @pytest.mark.parametrize("grams", [40, 60, 100])
