@@ -14,6 +14,7 @@ import softgrasp as sg
 from softgrasp.cli.grasp import summary_lines
 from softgrasp.evaluation.outcome import EJECTION_SPEED, SLIPPING_SPEED
 from softgrasp.mechanics.transforms import quaternion_of, transform
+from softgrasp.model.names import hand_body
 from softgrasp.quality import can_balance
 from softgrasp.report import grasp_text
 from softgrasp.report.grasp_tables import key_numbers
@@ -348,6 +349,17 @@ def test_the_palm_is_behind_the_wrist() -> None:
     for hand, palm in ((hanging(1.0), "wrist_P1"), (sg.load_hand("four_finger"), "palm")):
         model = sg.compile_model(sg.GraspScene(hand=hand, object=ball(0.02)))
         assert model.body(palm_body(model, hand)).name == palm
+
+
+@pytest.mark.parametrize("fixed", [1, 2])
+def test_the_palm_carries_all_fingers(fixed: int) -> None:
+    """One finger stands beside the wrist, on the base; the other on the wrist."""
+    hand = hanging(1.0)
+    fingers = list(hand.fingers)
+    fingers[fixed] = fingers[fixed].replace(on="")
+    hand = hand.replace(fingers=tuple(fingers))
+    model = sg.compile_model(sg.GraspScene(hand=hand, object=ball(0.02)))
+    assert model.body(palm_body(model, hand)).name == hand_body(hand)
 
 
 @pytest.mark.parametrize(("speed", "expected"), [(0.9e-4, "SHIFTED"), (1.1e-4, "SLIPPING")])

@@ -13,6 +13,7 @@ import softgrasp as sg
 from softgrasp.evaluation.result_files import document, save_result
 from softgrasp.pipeline import compile_scene
 from softgrasp.sim import SuctionEvent
+from softgrasp.sim.contacts import ContactReader
 from softgrasp.sim.grasp_run import ClosureRun
 from softgrasp.sim.stepper import driven
 
@@ -270,6 +271,18 @@ def test_a_plate_slides_off_a_pad_at_the_tilt_of_the_friction_law():
     excess = weight * np.sin(angles) - FRICTION * (ADHESION - weight * np.cos(angles))
     critical = float(angles[np.flatnonzero(excess > 0.0)[0]])
     assert slid_at == pytest.approx(math.degrees(critical), abs=1.0)
+
+
+def test_contacts_and_adhesion_together_bear_what_hangs_on_a_pad():
+    """What the pad pulls and presses is the weight, and its reaction acts on the pad."""
+    run = closed(PAD)
+    run._stepper.loads = np.tile((0.0, 0.0, -9.81), (1500, 1))
+    driven(run.advancing(1500), run._stepper.run_chunk)
+    reader = ContactReader(run.model)
+    (pad, on_plate), *others = reader.forces_on(run.data, "object").items()
+    assert not others
+    assert on_plate == pytest.approx((0.0, 0.0, 9.81 * PLATE.mass), abs=0.01)
+    assert reader.forces_on(run.data, pad)["object"] == pytest.approx(-on_plate, abs=1e-9)
 
 
 def test_a_pad_that_is_off_holds_nothing():

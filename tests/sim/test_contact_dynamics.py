@@ -112,6 +112,20 @@ def test_soft_fingers_keep_the_stiffness_of_their_contacts() -> None:
             assert pair.stiffness_N_m == pytest.approx(pair.set_stiffness_N_m, rel=0.01)
 
 
+def test_acting_stiffness_and_friction_are_those_of_the_contact_forces() -> None:
+    """K is normal force over depth at rest, and sliding the tangential force over its limit."""
+    run = ClosureRun(compile_scene(pinch()))
+    run.run()
+    acting, force = run.stiffness.acting(run.data), np.zeros(6)
+    assert len(acting) == run.data.ncon >= 2
+    for index, contact in enumerate(acting):
+        mujoco.mj_contactForce(run.model, run.data, index, force)
+        assert contact.depth == -run.data.contact.dist[index]
+        limit = run.data.contact.friction[index, 0] * force[0]
+        assert contact.friction_ratio == pytest.approx(np.hypot(*force[1:3]) / limit, rel=1e-6)
+        assert contact.stiffness * contact.depth == pytest.approx(force[0], rel=0.01)
+
+
 def test_feedback_mends_a_wrong_conversion() -> None:
     built = compile_scene(pinch())
     built.start.pair_solref[:] *= 1.9
