@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +12,8 @@ import trimesh
 
 import softgrasp as sg
 from softgrasp.mechanics import geometry
-from softgrasp.model.shapes import extent, surface_of, width
+from softgrasp.model.deformable import _shape_functions as shape_functions
+from softgrasp.model.shapes import center_in_file, extent, surface_of, width
 from softgrasp.pipeline import compile_scene
 from tests.conftest import Golden
 from tests.support.scenes import pinch
@@ -31,6 +34,33 @@ def test_mass_and_inertia_are_those_of_the_solid(exponents: tuple[float, float])
     assert body.mass[0] == pytest.approx(700 * geometry.volume(radii, exponents))
     moments = 700 * np.array(geometry.moments(radii, exponents))
     np.testing.assert_allclose(np.sort(body.inertia), np.sort(moments), rtol=1e-6)
+
+
+def test_the_frame_of_a_mesh_is_at_its_centre_of_mass(tmp_path: Path) -> None:
+    """Of a cone on the plane z = 0 it is at a quarter of the height, wherever the file has it."""
+    cone = trimesh.creation.cone(radius=0.02, height=0.04, sections=64)
+    cone.apply_translation((0.1, 0.0, -0.3))
+    cone.export(tmp_path / "cone.stl")
+    shape = sg.load_object(tmp_path / "cone.stl", units="m", mass=0.1).shape
+    assert center_in_file(shape) == pytest.approx((0.1, 0.0, -0.29), abs=1e-6)
+    parts = (sg.description.Part(shape=sg.Sphere(radius=0.01), pose=sg.Pose(position=(0, 0, 0.03))),
+             sg.description.Part(shape=sg.Sphere(radius=0.02)))  # fmt: skip
+    compound = sg.description.Compound(parts=parts)
+    assert center_in_file(compound) == pytest.approx((0.0, 0.0, 0.03 / 9), abs=1e-9)
+
+
+def test_shape_functions_reproduce_linear_motions_of_the_nodes() -> None:
+    """They sum to 1 and are not negative, and a node's weight at itself is 1."""
+    levels = [(-0.02, 0.0, 0.03), (0.0, 0.05), (-0.1, -0.05, 0.0, 0.01)]
+    nodes = np.array(list(product(*levels)))
+    random = np.random.default_rng(0)
+    points = random.uniform(nodes.min(axis=0), nodes.max(axis=0), (50, 3))
+    weights = shape_functions(points, nodes)
+    assert weights.min() >= 0.0
+    assert weights.sum(axis=1) == pytest.approx(np.ones(50))
+    linear = random.normal(size=(3, 3))
+    assert weights @ (nodes @ linear) == pytest.approx(points @ linear, abs=1e-12)
+    assert shape_functions(nodes, nodes) == pytest.approx(np.eye(len(nodes)), abs=1e-12)
 
 
 def test_sweep_of_exponents() -> None:
