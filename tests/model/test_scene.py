@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 import mujoco
 import numpy as np
 import pytest
 
 import softgrasp as sg
 from softgrasp.model.contact_pairs import object_pairs, penetration
-from softgrasp.model.object import object_pose
+from softgrasp.model.names import surrounding_bodies
+from softgrasp.model.object import THICKNESS, lowest_surrounding, object_pose
+from softgrasp.model.shapes import COLLISION_GROUP
 from softgrasp.pipeline import compile_scene
 from tests.conftest import Golden
 from tests.support.scenes import pinch
@@ -124,8 +128,6 @@ def test_overlapping_bodies_of_the_hand_warn_and_do_not_touch() -> None:
 
 
 def test_orientation_of_upright_objects() -> None:
-    from softgrasp.model.object import object_pose
-
     bar = sg.GraspObject(name="bar", shape=sg.Cylinder(radius=0.02, height=0.1), mass=0.1)
     lying = object_pose(pinch(object=bar)).quaternion
     assert object_pose(pinch(object=bar.replace(upright=True))).quaternion == (1, 0, 0, 0)
@@ -133,8 +135,6 @@ def test_orientation_of_upright_objects() -> None:
 
 
 def test_the_object_starts_at_the_grasp_centre_of_a_moved_hand() -> None:
-    from softgrasp.model.object import object_pose
-
     half = np.sqrt(0.5)
     pose = sg.Pose(position=(1, 2, 3), quaternion=(half, half, 0, 0))
     assert object_pose(pinch(hand_pose=pose)).position == pytest.approx((1, 2 + 0.085, 3))
@@ -161,3 +161,24 @@ def test_contact_without_a_possible_step_is_rejected() -> None:
         "no time step from 1e-06 to 0.001 s is small enough for 100000 N/m with 0.1 N·s/m"
         in str(refused.value)
     )
+    (least,) = re.findall(r"damping of at least (\S+) N", str(refused.value))
+    sufficient = sg.Contact(stiffness=1e5, damping=float(least))
+    assert sg.compile_model(pinch(contact=sufficient)).opt.timestep == 1e-6
+    with pytest.raises(sg.BuildError):
+        sg.compile_model(pinch(contact=sufficient.replace(damping=0.9 * float(least))))
+
+
+def test_surroundings_have_a_lowest_point_and_are_drawn_but_for_a_single_table() -> None:
+    table = sg.Table(height=0.0)
+    block = sg.description.Block(
+        size=(0.2, 0.4, 0.1), position=(0, 0, -0.5), euler=(np.pi / 2, 0, 0)
+    )
+    away = pinch(object_position=(1.0, 0.0, 0.1), hand_pose=sg.Pose(position=(1.0, 0.0, 1.0)))
+    groups = {(): [], (table,): [COLLISION_GROUP], (table, block): [COLLISION_GROUP, 0],
+              (table, table.replace(center=(1.0, 1.0), size=(0.1, 0.1))): [0, 0]}  # fmt: skip
+    lowest = [np.inf, -THICKNESS, -0.7, -THICKNESS]
+    for (parts, expected), bottom in zip(groups.items(), lowest, strict=True):
+        scene = away.replace(surroundings=parts)
+        assert lowest_surrounding(scene) == pytest.approx(bottom, abs=1e-12)
+        geoms = map(sg.compile_model(scene).geom, surrounding_bodies(scene))
+        assert [int(geom.group[0]) for geom in geoms] == expected

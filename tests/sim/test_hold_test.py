@@ -15,7 +15,7 @@ from softgrasp.report.contact_figures import draw_pulls
 from softgrasp.report.grasp_tables import pull_rows
 from softgrasp.report.grasp_text import criterion_text, hold_clause, limits_text
 from softgrasp.sim.contacts import ContactPoint
-from softgrasp.sim.hold_test import SlipDetector, direction_label
+from softgrasp.sim.hold_test import SlipDetector, direction_label, push_steps
 from tests.conftest import Golden
 from tests.support.pads import pads
 from tests.support.scenes import pinch
@@ -256,6 +256,18 @@ def test_slip_counts_once_all_contacts_have_slipped_for_a_while() -> None:
     assert gone.update([], 7)
     assert gone.since == 7
     assert np.isfinite(gone.since)
+
+
+@pytest.mark.parametrize("ramp", [0.0, 0.05, 0.2])
+@pytest.mark.parametrize("samples", [1, 2, 20, 101, 250])
+def test_a_push_lasts_its_time_and_grows_to_the_whole_load(samples: int, ramp: float) -> None:
+    criterion = sg.SuccessCriterion(direction_time=samples * 1e-3, ramp_time=ramp)
+    steps = list(push_steps(criterion, 1e-3))
+    assert sum(count for count, _ in steps) == samples
+    assert all(count > 0 for count, _ in steps)
+    fractions = [fraction for _, fraction in steps]
+    assert fractions == sorted(fractions)
+    assert fractions[-1] == 1.0
 
 
 def test_a_minimum_force_is_applied_before_it_counts_as_borne() -> None:
