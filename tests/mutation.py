@@ -1,8 +1,8 @@
 """Mutation testing: faults drawn from a folder of the package, and the tests that miss them.
 
 ``./dev mutate softgrasp/quality --count 60`` changes one operator, number, condition or return
-value at a time, runs the folder's tests on it, those of the file first and slow ones last, and
-lists the changes that no test notices. No file of the package is written: the tests run with this
+value at a time, runs tests on it (those of the file, of the folder, slow ones, then all others) and
+lists the changes that none notices. No file of the package is written: the tests run with this
 module as a plugin, which compiles the change.
 """
 
@@ -34,6 +34,8 @@ SWAPPED: dict[type, type] = {
     ast.IsNot: ast.Is, ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult,
     ast.Pow: ast.Mult, ast.FloorDiv: ast.Mult, ast.Mod: ast.Mult, ast.And: ast.Or, ast.Or: ast.And,
 }  # fmt: skip
+EVERYWHERE = ("-n", "auto")
+"""Options of the last run of all tests, which takes minutes."""
 UNCHANGED = ("annotation", "returns", "decorator_list", "type_params", "bases")
 
 
@@ -162,11 +164,15 @@ def passes(tests: Sequence[str], mutant: Mutant | None, limit: int | None, marke
 
 
 def survives(tests: Sequence[str], mutant: Mutant, limit: int) -> bool:
-    """Whether neither the test file of the same name nor all others notice a mutant."""
+    """Whether neither the test file of the same name, nor its folder, nor all tests notice it."""
     mirror = Path(tests[0]) / f"test_{Path(mutant.file).name}"
     if (ROOT / mirror).exists() and not passes([str(mirror)], mutant, limit, "not slow"):
         return False
-    return passes(tests, mutant, limit, "not slow") and passes(tests, mutant, None, "slow")
+    return (
+        passes(tests, mutant, limit, "not slow")
+        and passes(tests, mutant, None, "slow")
+        and passes([*EVERYWHERE, "tests"], mutant, None, "not slow")
+    )
 
 
 def main(words: Sequence[str] | None = None) -> int:
