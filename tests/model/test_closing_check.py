@@ -38,7 +38,7 @@ def test_the_missing_distance_grows_with_that_of_the_object_and_shrinks_with_its
     assert missing(1.2) - missing(0.9) == pytest.approx(300.0, abs=1.5)
     assert missing(0.9, 0.02) - missing(0.9, 0.03) == pytest.approx(10.0, abs=1.5)
     nearest = 0.9 - 1e-3 * missing(0.9)
-    reached = obstacle(object=ball(0.03), object_position=(nearest - 2e-3, 0.0, -0.05))
+    reached = obstacle(object=ball(0.03), object_position=(nearest - 0.01, 0.0, -0.05))
     assert "out of reach" not in reached
 
 
