@@ -10,6 +10,7 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.pipeline import compile_scene
+from softgrasp.sim.contacts import object_reach
 from softgrasp.sim.hold_test import gravity_steps
 from tests.conftest import Golden
 from tests.support.scenes import ball, pinch, plate
@@ -273,3 +274,27 @@ def test_a_native_table_promises_no_stiffness_beside_a_contact_that_does() -> No
     assert not any("table" in pair for pair in built.stiffness)
     assert set(built.stiffness.values()) == {scene.requested_contact.stiffness}
     np.testing.assert_allclose(built.model.pair("object|table").solref, [0.004, 1.0])
+
+
+REACHES = {
+    "sphere": (sg.Sphere(radius=0.02), 0.02),
+    "capsule": (sg.description.Capsule(radius=0.01, length=0.06), 0.03 + 0.01),
+    "box": (sg.Cuboid(size=(0.02, 0.04, 0.06)), math.sqrt(14) * 0.01),
+    "cylinder": (sg.Cylinder(radius=0.03, height=0.08), math.hypot(0.03, 0.04)),
+}
+
+
+@pytest.mark.parametrize("kind", REACHES)
+def test_the_reach_of_an_object_is_that_of_its_farthest_point(kind: str) -> None:
+    """Of a compound of two, at the same distance from the centre, it grows by that distance."""
+    shape, reach = REACHES[kind]
+    single = sg.GraspObject(name="one", shape=shape, mass=0.1)
+    assert object_reach(sg.compile_model(pinch(object=single))) == pytest.approx(reach)
+    parts = [sg.description.Part(shape=shape, pose=sg.Pose(position=(0.0, 0.0, z)))
+             for z in (0.05, -0.05)]  # fmt: skip
+    pair = single.replace(shape=sg.description.Compound(parts=tuple(parts)))
+    model = sg.compile_model(pinch(object=pair, object_position=(0.0, 0.0, -0.5)))
+    low, high = math.hypot(0.05, reach), 0.05 + reach
+    assert low <= object_reach(model) <= high + 1e-9
+    if kind == "sphere":
+        assert object_reach(model) == pytest.approx(high)
