@@ -11,11 +11,16 @@ import pytest
 import softgrasp as sg
 from softgrasp.model.contact_pairs import object_pairs, penetration
 from softgrasp.model.names import surrounding_bodies
-from softgrasp.model.object import THICKNESS, lowest_surrounding, object_pose
+from softgrasp.model.object import (
+    THICKNESS,
+    lowest_surrounding,
+    object_pose,
+    with_default_grasp,
+)
 from softgrasp.model.shapes import COLLISION_GROUP
 from softgrasp.pipeline import compile_scene
 from tests.conftest import Golden
-from tests.support.scenes import pinch
+from tests.support.scenes import ball, pinch
 
 
 @pytest.fixture(scope="module")
@@ -182,3 +187,15 @@ def test_surroundings_have_a_lowest_point_and_are_drawn_but_for_a_single_table()
         assert lowest_surrounding(scene) == pytest.approx(bottom, abs=1e-12)
         geoms = map(sg.compile_model(scene).geom, surrounding_bodies(scene))
         assert [int(geom.group[0]) for geom in geoms] == expected
+
+
+@pytest.mark.parametrize(("mass", "kind"), [(0.049, "precision"), (0.051, "power")])
+def test_objects_within_the_payload_are_grasped_with_the_fingertips(mass: float, kind: str) -> None:
+    """Unless the scene states its grasp."""
+    hand = sg.load_hand("four_finger")
+    light = hand.grasps.precision.replace(payload=0.05)
+    hand = hand.replace(grasps=hand.grasps.replace(precision=light))
+    scene = sg.GraspScene(hand=hand, object=ball().weighing(mass=mass), adapt_grasp=True)
+    assert with_default_grasp(scene).grasp == kind
+    for stated in ("power", "precision"):
+        assert with_default_grasp(scene.replace(grasp=stated)).grasp == stated

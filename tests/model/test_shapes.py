@@ -13,7 +13,7 @@ import trimesh
 import softgrasp as sg
 from softgrasp.mechanics import geometry
 from softgrasp.model.deformable import _shape_functions as shape_functions
-from softgrasp.model.shapes import center_in_file, extent, surface_of, width
+from softgrasp.model.shapes import bounds, center_in_file, convex_parts, extent, surface_of, width
 from softgrasp.pipeline import compile_scene
 from tests.conftest import Golden
 from tests.support.scenes import pinch
@@ -61,6 +61,29 @@ def test_shape_functions_reproduce_linear_motions_of_the_nodes() -> None:
     linear = random.normal(size=(3, 3))
     assert weights @ (nodes @ linear) == pytest.approx(points @ linear, abs=1e-12)
     assert shape_functions(nodes, nodes) == pytest.approx(np.eye(len(nodes)), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        sg.Sphere(radius=0.02),
+        sg.Cylinder(radius=0.02, height=0.07),
+        sg.description.Capsule(radius=0.01, length=0.05),
+        sg.Cuboid(size=(0.02, 0.03, 0.05)),
+        sg.description.Ellipsoid(radii=(0.01, 0.02, 0.03)),
+    ],
+    ids=lambda shape: shape.type,
+)
+@pytest.mark.parametrize("quaternion", [(1, 0, 0, 0), (0.5, 0.5, 0.5, 0.5), (0.8, 0.0, 0.36, 0.48)])
+def test_bounds_are_those_of_the_vertices(shape: sg.Sphere, quaternion: tuple[float, ...]) -> None:
+    pose = sg.Pose(position=(0.1, 0.0, -0.2), quaternion=quaternion)
+    part = sg.description.Part(shape=shape, pose=pose)
+    compound = sg.description.Compound(parts=(part,), center_of_mass=(0.1, 0.0, -0.2))
+    low, high = bounds(compound)
+    ((vertices, _),) = convex_parts(compound)
+    assert vertices.min(axis=0) == pytest.approx(low, rel=0.03)
+    assert vertices.max(axis=0) == pytest.approx(high, rel=0.03)
+    assert extent(compound) == pytest.approx(high - low)
 
 
 def test_sweep_of_exponents() -> None:

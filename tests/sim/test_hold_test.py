@@ -244,7 +244,7 @@ def test_creep_has_a_budget_and_falls_as_one_over_impratio() -> None:
 def test_slip_counts_once_all_contacts_have_slipped_for_a_while() -> None:
     def points(*speeds: float) -> list[ContactPoint]:
         zero = (0.0, 0.0, 0.0)
-        return [ContactPoint("F", "p", zero, zero, -1e-5, 1.0, 0.1, speed) for speed in speeds]
+        return [ContactPoint("F", "p", zero, zero, -1e-5, 0.02, 0.01, speed) for speed in speeds]
 
     watch = SlipDetector(3)
     looks = [(0.1, 0.1), (0.1, 0.0), (0.1, 0.1), (0.1, 0.1), (0.1, 0.1)]
