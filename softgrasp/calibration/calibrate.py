@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TypedDict, Unpack, overload
 
 import numpy as np
@@ -35,7 +34,6 @@ from softgrasp.calibration.result import (
 )
 from softgrasp.calibration.stages import (
     STAGES,
-    Journal,
     Progress,
     Search,
     Stage,
@@ -55,7 +53,6 @@ class Options(TypedDict, total=False):
 
     stages: Sequence[str] | None
     swarm: Swarm | None
-    out: str | Path | None
     models: bool
     progress: Progress | None
 
@@ -79,7 +76,6 @@ def calibrate(
     *,
     stages: Sequence[str] | None = None,
     swarm: Swarm | None = None,
-    out: str | Path | None = None,
     models: bool = True,
     progress: Progress | None = None,
 ) -> CalibrationResult | ExtensionResult:
@@ -100,15 +96,12 @@ def calibrate(
         stages: Stages of ``springs``, ``dampers`` and ``torques``; default: those with
             measurements. Not for an arm.
         swarm: Settings of the swarm; default: those of the repository of Hadi et al. (2025).
-        out: Directory of the journal of evaluations, with which an interrupted calibration
-            resumes.
         models: Whether to compare models of the stiffness with fewer parameters.
         progress: Progress callback.
 
     Raises:
         DescriptionError: No such method or stage, no measurements for any stage, or options for
             fingers with an arm.
-        ResultError: The directory belongs to another problem, or cannot be written.
     """
     _check(method, stages, seed)
     swarm, requested = swarm or Swarm(), None if stages is None else tuple(stages)
@@ -116,18 +109,15 @@ def calibrate(
         if requested is not None:
             message = f"expected no value for an {problem.kind}, which has one stage"
             raise DescriptionError(message, field="stages")
-        directory = None if out is None else Path(out)
         run = CALIBRATIONS.load(problem.kind, "run")
-        result: ExtensionResult = run(problem, method, seed, swarm, directory, progress)
+        result: ExtensionResult = run(problem, method, seed, swarm, progress)
         return result
     distinct, copies = without_copies(problem)
     if distinct.force_objective == "auto":
         squares = method in ("map", "least-squares")
         distinct = distinct.replace(force_objective="squares" if squares else "absolute")
-    whole = f"{distinct.model_dump_json()} {method} {seed} {swarm} {requested}"
-    journal = Journal(None if out is None else Path(out), whole)
     experiments = VirtualExperiments(distinct)
-    fit = _Fit(distinct, experiments, method, seed, swarm, requested, journal, progress)
+    fit = _Fit(distinct, experiments, method, seed, swarm, requested, progress)
     joint, advice = fit.joint_estimate()
     if joint is not None:
         distinct = without_creep(distinct, joint.creep[0])
@@ -173,7 +163,6 @@ class _Fit:
     seed: int
     swarm: Swarm
     requested: tuple[str, ...] | None
-    journal: Journal
     progress: Progress | None
 
     def joint_estimate(self) -> tuple[Posterior | None, tuple[Advice, ...]]:
@@ -213,7 +202,7 @@ class _Fit:
         self, stage: Stage, stiffness: Array, done: Sequence[StageResult], joint: Posterior | None
     ) -> StageResult:
         """Fit a stage, with the joint stiffness (n,) of those that are done."""
-        names, search = stage.block.names, Search(stage, self.journal, self.progress)
+        names, search = stage.block.names, Search(stage, self.progress)
         known = None
         if joint is not None and names[0] in joint.names:
             first = joint.names.index(names[0])

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.calibration import stages
 from softgrasp.calibration.calibrate import calibrate
 from softgrasp.calibration.optimizers import Swarm
 from softgrasp.calibration.result import (
@@ -21,11 +18,9 @@ from softgrasp.calibration.result import (
     load_calibration,
     save_calibration,
 )
-from softgrasp.calibration.stages import NAME, Journal
 from softgrasp.continuum import rld
 from softgrasp.description.calibration import CalibrationProblem, FreeBend
 from tests.calibration.problems import FINGER, hung, pressing, traced
-from tests.conftest import Golden
 from tests.support.finger_measurements import synthetic_releases
 
 STIFFNESS = np.array([joint.stiffness for joint in FINGER.joints])
@@ -134,38 +129,6 @@ def test_least_squares_refine_the_result_of_a_swarm() -> None:
     np.testing.assert_allclose(both.fitness, alone.fitness, rtol=1e-6)
 
 
-class Killed(Exception):
-    """Stands for a kill: nothing catches it."""
-
-
-@pytest.mark.slow
-def test_a_calibration_resumes_after_two_kills_with_the_same_result(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def files(directory: Path) -> list[bytes]:
-        result = calibrate(hung(), "pso", 3, swarm=SMALL, out=directory, models=False)
-        return [path.read_bytes() for path in save_calibration(result, directory / "out")]
-
-    undisturbed = files(tmp_path / "whole")
-    simulated = []
-    record = Journal.record
-
-    def dying(self: Journal, stage: str, requested: np.ndarray, values: np.ndarray) -> None:
-        record(self, stage, requested, values)
-        simulated.append(len(requested))
-        if len(simulated) in (2, 5):
-            raise Killed
-
-    monkeypatch.setattr(stages.Journal, "record", dying)
-    for _ in range(2):
-        with pytest.raises(Killed):
-            files(tmp_path / "killed")
-    # as a kill in the middle of a line
-    journal = tmp_path / "killed" / NAME
-    journal.write_bytes(journal.read_bytes()[:-20])
-    assert files(tmp_path / "killed") == undisturbed
-
-
 @pytest.mark.slow
 def test_a_calibration_that_is_read_again_is_saved_with_the_same_bytes(tmp_path: Path) -> None:
     """All of it comes back: the search, what is infinite, and the verdict."""
@@ -178,16 +141,6 @@ def test_a_calibration_that_is_read_again_is_saved_with_the_same_bytes(tmp_path:
     assert [path.read_bytes() for path in save_calibration(again, tmp_path / "again")] == written
     steps = zip(again.history["torques"], result.history["torques"], strict=True)
     assert all((one.positions == other.positions).all() for one, other in steps)
-
-
-@pytest.mark.slow
-def test_the_journal_of_another_problem_is_refused(tmp_path: Path, golden: Golden) -> None:
-    calibrate(hung(0), out=tmp_path, models=False)
-    golden.refused(
-        lambda: calibrate(hung(1), out=tmp_path, models=False),
-        "TMP/evaluations.jsonl",
-        sg.ResultError,
-    )
 
 
 def test_the_saved_finger_has_all_of_its_damping(tmp_path: Path) -> None:
@@ -284,34 +237,6 @@ def test_dampers_from_counts_keep_the_errors_of_springs_in_a_joint_fit() -> None
     joint = calibrate(problem, models=False)
     alone = calibrate(problem.replace(hung=()), stages=["dampers"])
     assert joint.standard_errors["c"] > 1.5 * alone.standard_errors["c"]
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        lambda line: [],
-        lambda line: line | {"parameters": 3},
-        lambda line: {"values": line["values"]},
-        lambda line: line | {"values": [["x", 1.0]]},
-        lambda line: line | {"values": line["values"] * 2},
-        lambda line: line | {"values": 7},
-    ],
-)
-def test_damaged_evaluations_are_computed_again(
-    damage: Callable[[dict[str, Any]], object], tmp_path: Path
-) -> None:
-    requests = [np.array([[1.0]]), np.array([[2.0]]), np.array([[3.0]])]
-    journal = Journal(tmp_path, "problem")
-    for request in requests:
-        journal.record("springs", request, 10.0 * request)
-    lines = (tmp_path / NAME).read_text().splitlines()
-    lines[2] = json.dumps(damage(json.loads(lines[2])))
-    (tmp_path / NAME).write_text("\n".join(lines) + "\n")
-    journal = Journal(tmp_path, "problem")
-    assert [journal.known("springs", one) for one in requests] == [10.0, None, 30.0]
-    assert journal.known("dampers", requests[0]) is None
-    journal.record("springs", requests[1], 20.0 * np.ones((1, 1)))
-    assert Journal(tmp_path, "problem").known("springs", requests[1]) == 20.0
 
 
 @pytest.mark.slow
