@@ -1,12 +1,11 @@
-"""Assess the fit of a calibration stage: residuals, uncertainty, model selection and warnings.
+"""Assess the fit of a calibration stage: residuals, uncertainty and warnings.
 
 ``assess`` makes the result of a stage at its optimum. The covariance there is σ²(JᵀJ)⁻¹, with σ²
 estimated from the residuals; it assumes errors that are independent and of equal variance. The
 singular value decomposition of J separates combinations of parameters that the measurements
 determine from those that they do not. To first order a spring error dθ changes the simulation of
 dampers and torques by G·dθ, and their fit responds by −J⁺·G·dθ. A joint estimate replaces all of
-these by its samples. ``stage_model`` assesses a stiffness model by Akaike's criterion (AICc) and
-leave-one-load-out cross-validation. ``remarks`` collects the warnings for the user.
+these by its samples. ``remarks`` collects the warnings for the user.
 """
 
 from __future__ import annotations
@@ -21,17 +20,16 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from softgrasp.calibration.objectives import block_of, root_mean_square
-from softgrasp.calibration.optimizers import NUDGE, WIDE, jacobian, least_squares_search
+from softgrasp.calibration.optimizers import NUDGE, WIDE, jacobian
 from softgrasp.calibration.posterior import Posterior
 from softgrasp.calibration.result import (
     HUGE,
     KNOWN,
     Combination,
-    StageModel,
     StageResult,
     Uncertainty,
 )
-from softgrasp.calibration.stages import Search, Stage, VirtualExperiments, springs, stage_of
+from softgrasp.calibration.stages import Search, Stage, VirtualExperiments, stage_of
 from softgrasp.description.calibration import CalibrationProblem
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array
@@ -39,8 +37,6 @@ from softgrasp.sim.soft_dynamics import first_mode
 
 EDGE = 1e-4
 """Distance from a bound, over the width of the bounds, at which a parameter counts as on it [–]."""
-MODELS = ("uniform", "smooth", "per-joint")
-"""Stiffness models that are compared, those with fewer parameters first."""
 SPREAD = 1.0 / math.sqrt(12.0)
 """Standard deviation of a uniform distribution between two bounds, over their distance [–]."""
 CONVERGED = 0.01
@@ -137,7 +133,6 @@ def assess(
         held_out_residual=root_mean_square((held - checked.measured)[checked.timed]),
         history=tuple(search.history),
         evaluations=search.evaluations,
-        models=(),
         intervals=intervals,
         removable=_removable(slopes, left, edge) if stage.smooth else 0.0,
     )
@@ -309,52 +304,6 @@ def _combination(weights: Array, error: float, names: tuple[str, ...]) -> Combin
     else:
         known = f"determined to {100 * error:.2g} %"
     return Combination(tuple(weights.tolist()), float(error), f"{terms}: {known}")
-
-
-# Model selection
-
-
-def stage_model(
-    problem: CalibrationProblem, experiments: VirtualExperiments, model: str
-) -> StageModel:
-    """Fit a stiffness model by least squares, and assess it."""
-    problem = problem.replace(stiffness_model=model)
-    left, held = _refit(problem, experiments)
-    loads = [load for load in problem.hung if not load.held_out]
-    missed = [np.zeros(0)]
-    for left_out in loads if len(loads) > 1 else ():
-        marked = tuple(load.replace(held_out=load is left_out) for load in loads)
-        missed.append(_refit(problem.replace(hung=marked), experiments)[1])
-    parameters = len(block_of(problem, "stiffness").names)
-    return StageModel(
-        model=model,
-        parameters=parameters,
-        residual=root_mean_square(left),
-        aic=_criterion(left, parameters),
-        cross_validation=root_mean_square(np.concatenate(missed)),
-        held_out=root_mean_square(held),
-    )
-
-
-def _refit(problem: CalibrationProblem, experiments: VirtualExperiments) -> tuple[Array, Array]:
-    """Fit the springs; return residuals and those of held-out loads, empty without any."""
-    stage, checked = (springs(problem, experiments, held_out=item) for item in (False, True))
-    assert stage is not None  # the stage of springs was done
-    position = least_squares_search(Search(stage), stage.block.middle)
-    left, held = (
-        np.zeros(0) if item is None else item.simulate(position[None])[0] - item.measured
-        for item in (stage, checked)
-    )
-    return left, held
-
-
-def _criterion(left: Array, parameters: int) -> float:
-    """Compute the corrected Akaike criterion (AICc); the noise counts as a parameter."""
-    count, free = len(left), parameters + 1
-    if count <= free + 1:
-        return math.inf
-    likelihood = count * math.log(max(float(np.square(left).mean()), 1e-300))
-    return likelihood + 2.0 * free * count / (count - free - 1)
 
 
 # Warnings

@@ -13,7 +13,7 @@ from typing import TypedDict, Unpack, overload
 
 import numpy as np
 
-from softgrasp.calibration.assessment import MODELS, OfFinger, assess, remarks, stage_model
+from softgrasp.calibration.assessment import OfFinger, assess, remarks
 from softgrasp.calibration.credibility import Credibility, assess_credibility
 from softgrasp.calibration.measurement_checks import without_copies
 from softgrasp.calibration.objectives import finger_values
@@ -53,7 +53,6 @@ class Options(TypedDict, total=False):
 
     stages: Sequence[str] | None
     swarm: Swarm | None
-    models: bool
     progress: Progress | None
 
 
@@ -76,7 +75,6 @@ def calibrate(
     *,
     stages: Sequence[str] | None = None,
     swarm: Swarm | None = None,
-    models: bool = True,
     progress: Progress | None = None,
 ) -> CalibrationResult | ExtensionResult:
     """Fit the constants of a finger, or of a hydraulic arm, to measurements.
@@ -96,7 +94,6 @@ def calibrate(
         stages: Stages of ``springs``, ``dampers`` and ``torques``; default: those with
             measurements. Not for an arm.
         swarm: Settings of the swarm; default: those of the repository of Hadi et al. (2025).
-        models: Whether to compare models of the stiffness with fewer parameters.
         progress: Progress callback.
 
     Raises:
@@ -124,9 +121,6 @@ def calibrate(
         fit = replace(fit, problem=distinct)
     done = fit.stages(joint)
     fit.experiments.stiffening = apply_stages(distinct, done).stiffness_pressure
-    if models and done[0].name == "springs":
-        compared = (stage_model(distinct, experiments, model) for model in MODELS)
-        done[0] = replace(done[0], models=tuple(compared))
     if progress is not None:
         progress("assessing the fit", 1.0)
     credibility = fit.credibility(done, copies)

@@ -31,7 +31,7 @@ INVISIBLE = {"hook of 8 g"}
 
 
 def verdict(problem: CalibrationProblem, stages: list[str] | None = None) -> Credibility:
-    credibility = sg.calibrate(problem, stages=stages, models=False).credibility
+    credibility = sg.calibrate(problem, stages=stages).credibility
     assert credibility is not None
     return credibility
 
@@ -85,7 +85,7 @@ def test_no_false_alarm_on_good_draws() -> None:
 @pytest.mark.slow
 def test_shipped_problems_are_credible() -> None:
     """The real finger's releases are faster than its springs, which docs/calibration.md says."""
-    real = sg.calibrate(sg.calibration.load_problem("paper000").problem, models=False).credibility
+    real = sg.calibrate(sg.calibration.load_problem("paper000").problem).credibility
     assert real.credible
     assert [one.stage for one in real.findings] == ["dampers"]
     assert "times as fast as springs and masses" in real.findings[0].sentence
@@ -186,7 +186,7 @@ def test_release_of_minutes_is_refused() -> None:
 
 @pytest.mark.slow
 def test_page_shows_the_verdict(tmp_path) -> None:
-    result = sg.calibrate(wrong("mirrored photographs"), stages=["springs"], models=False)
+    result = sg.calibrate(wrong("mirrored photographs"), stages=["springs"])
     sg.calibration.write_calibration_report(result, tmp_path)
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert re.search(r'<li class="bad"><strong>The fit is not credible', page)
