@@ -422,11 +422,17 @@ class StageFit:
         for label, value in zip(labels, measured.tolist(), strict=True):
             groups[label].append(value)
         freedom = sum(len(group) - 1 for group in groups.values())
-        if freedom >= MIN_REPEATS and not self.stage.labels[0].startswith("height"):
-            squares = sum(float(np.square(np.array(x) - np.mean(x)).sum()) for x in groups.values())
-            return max(math.sqrt(squares / freedom), 1e-12), "repeats"
+        squares = sum(float(np.square(np.array(x) - np.mean(x)).sum()) for x in groups.values())
         absolute, relative = ASSUMED[self.stage.unit]
-        return max(absolute, relative * root_mean_square(measured)), "assumed"
+        assumed = max(absolute, relative * root_mean_square(measured))
+        # repeats without any spread are copies; those with more than is usual are not alike
+        if (
+            freedom >= MIN_REPEATS
+            and 0.0 < squares < freedom * assumed**2
+            and not (self.stage.labels[0].startswith("height"))
+        ):
+            return math.sqrt(squares / freedom), "repeats"
+        return assumed, "assumed"
 
     def slopes(self) -> Array:
         """Compute derivatives of the timed values over relative changes of parameters, (m, p)."""
@@ -563,7 +569,7 @@ class StageFit:
         if not np.isfinite(expected).all() or small:
             return []
         words, left = _explain(self.stage, table, rows, expected, noise)
-        if len(rows) > 1 and left >= float(apart @ apart):
+        if not words:
             return []
         others = noise * (len(values) - values.sum() - determined)
         fraction = max(1.0 - (others + left) / total, 0.0)
@@ -593,7 +599,8 @@ def _explain(
 ) -> tuple[str, float]:
     """Return the sentence of the best explanation of rows, and the squares that it leaves.
 
-    Tried are a factor of all angles, one wrong value of a row, and angles that do not change.
+    The sentence is empty for several rows that nothing explains. Tried are a factor of all angles,
+    one wrong value of a row, and angles that do not change.
     """
     values = table.values(rows)
     measured, name, count = stage.measured[values], table.name(rows), len(expected)
@@ -620,10 +627,10 @@ def _explain(
 
     words, left, _ = min(tried, key=criterion, default=("", deviation, 0))
     if left - count * noise > (1.0 - ROW_EXPLAINED) * deviation:
+        if len(rows) > 1:  # without a cause they are rather an error of all rows
+            return "", deviation
         apart = DEGREES * math.sqrt(deviation / count)
-        # many rows without a cause are rather an error of all rows
-        left = UNEXPLAINED * deviation if len(rows) == 1 else deviation
-        return f"{name}, does not fit the others, by {apart:.2g}° rms", left
+        return f"{name}, does not fit the others, by {apart:.2g}° rms", UNEXPLAINED * deviation
     return f"{name}: {words}", left
 
 
