@@ -41,12 +41,12 @@ def lines() -> Iterator[Line]:
                f"{stepped / batched:.0f}", "at least 1000")  # fmt: skip
     paper = problem.replace(damping_model="per-joint", gain_model="per-joint")
     begin = time.perf_counter()
-    calibrate(paper, "pso", threads=2, models=False)
+    calibrate(paper, "pso", threads=2)
     taken = time.perf_counter() - begin
     yield Line("three stages of 14 particles and 100 iterations [s]", f"{taken:.0f}",
                "less than 90")  # fmt: skip
     begin = time.perf_counter()
-    result = calibrate(problem, models=False)
+    result = calibrate(problem)
     taken = time.perf_counter() - begin
     yield Line(f"three stages by least squares, {result.evaluations} evaluations [s]",
                f"{taken:.1f}")  # fmt: skip

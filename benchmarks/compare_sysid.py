@@ -90,7 +90,7 @@ def sysid_problem(problem: CalibrationProblem) -> tuple[Any, Any]:
 def own_estimate(problem: CalibrationProblem, method: str = "map") -> Estimate:
     """Fit the same by softgrasp."""
     begin = time.perf_counter()
-    result = sg.calibrate(problem.replace(releases=()), method, models=False)
+    result = sg.calibrate(problem.replace(releases=()), method)
     values = np.array(list(result.parameters.values()))
     low, high = np.array(list(result.intervals.values())).T
     credibility = result.credibility

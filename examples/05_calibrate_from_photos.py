@@ -30,9 +30,7 @@ for grams in (0, 20, 40):
     print(f"{grams:3d} g: angles read to {left:.2f}° rms")
     hung.append(sg.description.HungAngles(mass=1e-3 * grams, angles=tuple(photo.angles.tolist())))
 
-result = sg.calibrate(
-    sg.description.CalibrationProblem(finger=truth, hung=tuple(hung)), models=False
-)
+result = sg.calibrate(sg.description.CalibrationProblem(finger=truth, hung=tuple(hung)))
 for joint, (name, calibrated) in zip(truth.joints, result.parameters.items(), strict=True):
     error = result.standard_errors[name]
     remark = "  not determined" if name in result.undetermined else ""

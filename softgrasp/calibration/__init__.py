@@ -28,7 +28,7 @@ NAMES = {
         "CalibrationResult", "CalibrationStatus", "ExtensionResult", "load_calibration",
         "save_calibration",
     ),
-    "calibration.stages": ("Journal", "Search", "Stage", "VirtualExperiments"),
+    "calibration.stages": ("Search", "Stage", "VirtualExperiments"),
     "report.calibration": ("write_calibration_report",),
 }  # fmt: skip
 """Public names by the module that defines them; ``=name`` is the module itself."""

@@ -37,7 +37,6 @@ from softgrasp.calibration.result import CalibrationStatus as CalibrationStatus
 from softgrasp.calibration.result import ExtensionResult as ExtensionResult
 from softgrasp.calibration.result import load_calibration as load_calibration
 from softgrasp.calibration.result import save_calibration as save_calibration
-from softgrasp.calibration.stages import Journal as Journal
 from softgrasp.calibration.stages import Search as Search
 from softgrasp.calibration.stages import Stage as Stage
 from softgrasp.calibration.stages import VirtualExperiments as VirtualExperiments

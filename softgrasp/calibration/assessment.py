@@ -1,12 +1,11 @@
-"""Assess the fit of a calibration stage: residuals, uncertainty, model selection and warnings.
+"""Assess the fit of a calibration stage: residuals, uncertainty and warnings.
 
 ``assess`` makes the result of a stage at its optimum. The covariance there is σ²(JᵀJ)⁻¹, with σ²
 estimated from the residuals; it assumes errors that are independent and of equal variance. The
 singular value decomposition of J separates combinations of parameters that the measurements
 determine from those that they do not. To first order a spring error dθ changes the simulation of
 dampers and torques by G·dθ, and their fit responds by −J⁺·G·dθ. A joint estimate replaces all of
-these by its samples. ``stage_model`` assesses a stiffness model by Akaike's criterion (AICc) and
-leave-one-load-out cross-validation. ``remarks`` collects the warnings for the user.
+these by its samples. ``remarks`` collects the warnings for the user.
 """
 
 from __future__ import annotations
@@ -17,21 +16,19 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 
 from softgrasp.calibration.objectives import block_of, root_mean_square
-from softgrasp.calibration.optimizers import NUDGE, WIDE, jacobian, least_squares_search
+from softgrasp.calibration.optimizers import NUDGE, WIDE, jacobian
 from softgrasp.calibration.posterior import Posterior
 from softgrasp.calibration.result import (
     HUGE,
     KNOWN,
     Combination,
-    StageModel,
     StageResult,
     Uncertainty,
 )
-from softgrasp.calibration.stages import Search, Stage, VirtualExperiments, springs, stage_of
+from softgrasp.calibration.stages import Search, Stage, VirtualExperiments, stage_of
 from softgrasp.description.calibration import CalibrationProblem
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array
@@ -39,12 +36,8 @@ from softgrasp.sim.soft_dynamics import first_mode
 
 EDGE = 1e-4
 """Distance from a bound, over the width of the bounds, at which a parameter counts as on it [–]."""
-MODELS = ("uniform", "smooth", "per-joint")
-"""Stiffness models that are compared, those with fewer parameters first."""
 SPREAD = 1.0 / math.sqrt(12.0)
 """Standard deviation of a uniform distribution between two bounds, over their distance [–]."""
-CONVERGED = 0.01
-"""Share of squared residuals that a Gauss–Newton step may remove at an optimum [–]."""
 WIDEST = 1e3
 """Largest factor between a parameter and an end of its interval; beyond, it has none [–]."""
 SMALL = 0.25
@@ -137,20 +130,8 @@ def assess(
         held_out_residual=root_mean_square((held - checked.measured)[checked.timed]),
         history=tuple(search.history),
         evaluations=search.evaluations,
-        models=(),
         intervals=intervals,
-        removable=_removable(slopes, left, edge) if stage.smooth else 0.0,
     )
-
-
-def _removable(slopes: Array, left: Array, edge: NDArray[np.bool_]) -> float:
-    """Return the share of squared residuals that one Gauss–Newton step would remove [–]."""
-    free = slopes[:, ~edge]
-    total = float(left @ left)
-    if not free.size or total <= 0.0:
-        return 0.0
-    step = np.linalg.lstsq(free, left, rcond=WEAK)[0]
-    return float(np.square(free @ step).sum()) / total
 
 
 def _sum_sentence(stage: Stage, slopes: Array, position: Array, finger: OfFinger) -> str:
@@ -311,52 +292,6 @@ def _combination(weights: Array, error: float, names: tuple[str, ...]) -> Combin
     return Combination(tuple(weights.tolist()), float(error), f"{terms}: {known}")
 
 
-# Model selection
-
-
-def stage_model(
-    problem: CalibrationProblem, experiments: VirtualExperiments, model: str
-) -> StageModel:
-    """Fit a stiffness model by least squares, and assess it."""
-    problem = problem.replace(stiffness_model=model)
-    left, held = _refit(problem, experiments)
-    loads = [load for load in problem.hung if not load.held_out]
-    missed = [np.zeros(0)]
-    for left_out in loads if len(loads) > 1 else ():
-        marked = tuple(load.replace(held_out=load is left_out) for load in loads)
-        missed.append(_refit(problem.replace(hung=marked), experiments)[1])
-    parameters = len(block_of(problem, "stiffness").names)
-    return StageModel(
-        model=model,
-        parameters=parameters,
-        residual=root_mean_square(left),
-        aic=_criterion(left, parameters),
-        cross_validation=root_mean_square(np.concatenate(missed)),
-        held_out=root_mean_square(held),
-    )
-
-
-def _refit(problem: CalibrationProblem, experiments: VirtualExperiments) -> tuple[Array, Array]:
-    """Fit the springs; return residuals and those of held-out loads, empty without any."""
-    stage, checked = (springs(problem, experiments, held_out=item) for item in (False, True))
-    assert stage is not None  # the stage of springs was done
-    position = least_squares_search(Search(stage), stage.block.middle)
-    left, held = (
-        np.zeros(0) if item is None else item.simulate(position[None])[0] - item.measured
-        for item in (stage, checked)
-    )
-    return left, held
-
-
-def _criterion(left: Array, parameters: int) -> float:
-    """Compute the corrected Akaike criterion (AICc); the noise counts as a parameter."""
-    count, free = len(left), parameters + 1
-    if count <= free + 1:
-        return math.inf
-    likelihood = count * math.log(max(float(np.square(left).mean()), 1e-300))
-    return likelihood + 2.0 * free * count / (count - free - 1)
-
-
 # Warnings
 
 
@@ -398,12 +333,6 @@ def _remarks_on_method(
         yield (
             "torques: least squares minimise the sum of squares, not the objective "
             f"'{problem.force_objective}'"
-        )
-    if method == "pso" and stage.removable > CONVERGED:
-        yield (
-            f"{stage.name}: the swarm has not converged; least squares from here would lower the "
-            f"sum of squares by about {100 * stage.removable:.2g} %, and standard errors are those "
-            "of an optimum; method pso+least-squares refines it"
         )
 
 

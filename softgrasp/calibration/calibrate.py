@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TypedDict, Unpack, overload
 
 import numpy as np
 
-from softgrasp.calibration.assessment import MODELS, OfFinger, assess, remarks, stage_model
+from softgrasp.calibration.assessment import OfFinger, assess, remarks
 from softgrasp.calibration.credibility import Credibility, assess_credibility
-from softgrasp.calibration.measurement_checks import without_copies
+from softgrasp.calibration.measurement_checks import Finding, without_copies
 from softgrasp.calibration.objectives import finger_values
 from softgrasp.calibration.optimizers import Swarm, least_squares_search, swarm_search
 from softgrasp.calibration.posterior import (
@@ -35,7 +34,6 @@ from softgrasp.calibration.result import (
 )
 from softgrasp.calibration.stages import (
     STAGES,
-    Journal,
     Progress,
     Search,
     Stage,
@@ -55,8 +53,6 @@ class Options(TypedDict, total=False):
 
     stages: Sequence[str] | None
     swarm: Swarm | None
-    out: str | Path | None
-    models: bool
     progress: Progress | None
 
 
@@ -79,8 +75,6 @@ def calibrate(
     *,
     stages: Sequence[str] | None = None,
     swarm: Swarm | None = None,
-    out: str | Path | None = None,
-    models: bool = True,
     progress: Progress | None = None,
 ) -> CalibrationResult | ExtensionResult:
     """Fit the constants of a finger, or of a hydraulic arm, to measurements.
@@ -100,15 +94,11 @@ def calibrate(
         stages: Stages of ``springs``, ``dampers`` and ``torques``; default: those with
             measurements. Not for an arm.
         swarm: Settings of the swarm; default: those of the repository of Hadi et al. (2025).
-        out: Directory of the journal of evaluations, with which an interrupted calibration
-            resumes.
-        models: Whether to compare models of the stiffness with fewer parameters.
         progress: Progress callback.
 
     Raises:
         DescriptionError: No such method or stage, no measurements for any stage, or options for
             fingers with an arm.
-        ResultError: The directory belongs to another problem, or cannot be written.
     """
     _check(method, stages, seed)
     swarm, requested = swarm or Swarm(), None if stages is None else tuple(stages)
@@ -116,27 +106,21 @@ def calibrate(
         if requested is not None:
             message = f"expected no value for an {problem.kind}, which has one stage"
             raise DescriptionError(message, field="stages")
-        directory = None if out is None else Path(out)
         run = CALIBRATIONS.load(problem.kind, "run")
-        result: ExtensionResult = run(problem, method, seed, swarm, directory, progress)
+        result: ExtensionResult = run(problem, method, seed, swarm, progress)
         return result
     distinct, copies = without_copies(problem)
     if distinct.force_objective == "auto":
         squares = method in ("map", "least-squares")
         distinct = distinct.replace(force_objective="squares" if squares else "absolute")
-    whole = f"{distinct.model_dump_json()} {method} {seed} {swarm} {requested}"
-    journal = Journal(None if out is None else Path(out), whole)
     experiments = VirtualExperiments(distinct)
-    fit = _Fit(distinct, experiments, method, seed, swarm, requested, journal, progress)
+    fit = _Fit(distinct, experiments, method, seed, swarm, requested, progress)
     joint, advice = fit.joint_estimate()
     if joint is not None:
         distinct = without_creep(distinct, joint.creep[0])
         fit = replace(fit, problem=distinct)
     done = fit.stages(joint)
     fit.experiments.stiffening = apply_stages(distinct, done).stiffness_pressure
-    if models and done[0].name == "springs":
-        compared = (stage_model(distinct, experiments, model) for model in MODELS)
-        done[0] = replace(done[0], models=tuple(compared))
     if progress is not None:
         progress("assessing the fit", 1.0)
     credibility = fit.credibility(done, copies)
@@ -173,7 +157,6 @@ class _Fit:
     seed: int
     swarm: Swarm
     requested: tuple[str, ...] | None
-    journal: Journal
     progress: Progress | None
 
     def joint_estimate(self) -> tuple[Posterior | None, tuple[Advice, ...]]:
@@ -213,7 +196,7 @@ class _Fit:
         self, stage: Stage, stiffness: Array, done: Sequence[StageResult], joint: Posterior | None
     ) -> StageResult:
         """Fit a stage, with the joint stiffness (n,) of those that are done."""
-        names, search = stage.block.names, Search(stage, self.journal, self.progress)
+        names, search = stage.block.names, Search(stage, self.progress)
         known = None
         if joint is not None and names[0] in joint.names:
             first = joint.names.index(names[0])
@@ -233,9 +216,7 @@ class _Fit:
                 raise
             raise DescriptionError(f"{verdict.sentence}; {error}") from error
 
-    def credibility(
-        self, done: Sequence[StageResult], copies: tuple[tuple[str, str], ...]
-    ) -> Credibility:
+    def credibility(self, done: Sequence[StageResult], copies: tuple[Finding, ...]) -> Credibility:
         """Assess the least-squares fit of each stage: systematic errors must show in residuals."""
         problem, experiments = self.problem, self.experiments
         stiffness = finger_values(apply_stages(problem, done), "stiffness")

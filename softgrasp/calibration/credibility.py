@@ -37,8 +37,8 @@ from softgrasp.calibration.refits import (
     StageFit,
 )
 from softgrasp.calibration.stages import Search, StageName, VirtualExperiments, stage_of
-from softgrasp.calibration.track_checks import Tracks, series_findings
-from softgrasp.description.calibration import CalibrationProblem, FreeBend, HungAngles
+from softgrasp.calibration.video_checks import swing_frequency
+from softgrasp.description.calibration import CalibrationProblem
 from softgrasp.io.files import plain_data
 from softgrasp.mechanics.transforms import Array
 from softgrasp.sim.soft_dynamics import first_mode
@@ -57,9 +57,6 @@ KNOWN = 0.3
 UNEVEN, UNEVEN_BOUND, SURELY = 8.0, 4.0, 3.0
 """Ratio of a stiffness and the median from which it is reported, the same on a bound, and the same
 two standard errors nearer to the median [–]."""
-MIN_RISE, RISE = 1e-3, (0.6, 1.6)
-"""Smallest rise of a released tip that is compared [m], and usual range of the measured one over
-that of the springs [–]."""
 BENDING = (0.75, 1.33)
 """Usual range of the angles under pressure over those that gains from tip forces give [–]."""
 
@@ -115,7 +112,7 @@ def assess_credibility(
     experiments: VirtualExperiments,
     fitted: Mapping[StageName, Array],
     stiffness: Array,
-    copies: tuple[tuple[str, str], ...] = (),
+    copies: tuple[Finding, ...] = (),
 ) -> Credibility:
     """Assess the fit of a finger.
 
@@ -125,11 +122,11 @@ def assess_credibility(
         fitted: Parameters of each fitted stage, (p,): those with the smallest residuals, without
             systematic errors.
         stiffness: Stiffness of the later stages, joint by joint [N·m/rad], (n,).
-        copies: Stage and sentence of each copied measurement.
+        copies: Findings about copied measurements.
     """
     tests: list[MisfitTest] = []
     alternatives: list[Alternative] = []
-    checked = [*measurement_findings(problem), *series_findings(problem)]
+    checked = measurement_findings(problem)
     results: list[Finding] = []
     for name, position in fitted.items():
         stage = stage_of(name, problem, experiments, stiffness)
@@ -154,8 +151,7 @@ def assess_credibility(
     # what a wrong row alone makes doubtful is no finding of its own
     checked = [finding for finding in checked if finding.refutes]
     checked += [finding for finding in measurement_findings(problem) if not finding.refutes]
-    findings = [Finding(stage, sentence, refutes=False) for stage, sentence in copies]
-    findings += [*checked, *implausible(quantities), *results]
+    findings = [*copies, *checked, *implausible(quantities), *results]
     findings.sort(key=lambda one: not one.refutes)
     return Credibility(tuple(tests), quantities, tuple(findings), tuple(alternatives))
 
@@ -215,22 +211,13 @@ class FingerFit(StageFit):
         """Return the rows that the stage fits; None where it fits no angles."""
         if self.stage.unit != "rad":
             return None
-        block, name = self.stage.block, self._rows
+        name = self._rows
         rows = [(i, one) for i, one in enumerate(getattr(self.problem, name)) if not one.held_out]
         hanging = name == "hung"
         loads = [1e3 * one.mass if hanging else one.pressure / 1e3 for _, one in rows]
-
-        def at(parameters: Array, loads: Array, row: int) -> Array:
-            angles, joints = rows[row][1].angles, block.of_joints(parameters[None])
-            if hanging:
-                hung = [HungAngles(mass=1e-3 * x, angles=angles) for x in loads.tolist()]
-                return np.concatenate(self.experiments.hung(joints, hung))
-            bends = [FreeBend(pressure=1e3 * x, angles=angles) for x in loads.tolist()]
-            return np.concatenate(self.experiments.bends(self.stiffness[None], joints, bends))
-
         counts = tuple(len(one.angles) for _, one in rows)
         numbers = tuple(number for number, _ in rows)
-        return AngleTable(np.array(loads), counts, "g" if hanging else "kPa", at, numbers)
+        return AngleTable(np.array(loads), counts, "g" if hanging else "kPa", numbers)
 
     @property
     def _rows(self) -> str:
@@ -274,7 +261,7 @@ class FingerFit(StageFit):
     def others(self) -> list[Finding]:
         """Compare the parameters with one another and with other measurements."""
         if self.stage.name == "dampers":
-            return [*self.frequency(), *self.tracks(), *self.rise()]
+            return self.frequency()
         return self.uneven_stiffness() if self.stage.name == "springs" else self.bends()
 
     def uneven_stiffness(self) -> list[Finding]:
@@ -329,49 +316,9 @@ class FingerFit(StageFit):
         )
         return [doubt(sentence)]
 
-    def rise(self) -> list[Finding]:
-        """Compare how far the tip rises after a release with how far the weight had bent it."""
-        traced = [
-            release for release in self.problem.releases if release.times and release.mass > 0.0
-        ]
-        for item in traced:
-            bent, free = self.experiments.tip_heights(self.stiffness, np.array([item.mass, 0.0]))
-            expected = float(free - bent)
-            settled = float(np.median(item.heights[-max(len(item.heights) // 10, 3) :]))
-            risen = settled - item.heights[0]
-            if expected < MIN_RISE or not math.isfinite(expected):
-                continue
-            moves = "rises" if risen > 0.0 else "falls"
-            start = (
-                f"dampers: the tip {moves} by {1e3 * abs(risen):.3g} mm after the release of "
-                f"{1e3 * item.mass:g} g, which had bent it down by {1e3 * expected:.3g} mm"
-            )
-            if risen < -0.3 * expected:
-                words = "are heights measured downwards, as rows of an image are?"
-                return [doubt(f"{start}; {words}", refutes=True)]
-            if not RISE[0] < risen / expected < RISE[1]:
-                words = (
-                    "does the video begin at the release, and are its scale and the weight right?"
-                )
-                return [doubt(f"{start}; {words}")]
-        return []
-
-    def tracks(self) -> list[Finding]:
-        """Compare tracked heights with other readings of them; if none fits, look for jumps."""
-        if self.stage.unit != "m":
-            return []
-        tracks = Tracks.of(self.problem, self.experiments, self.stiffness, self.stage.block)
-        return [*tracks.readings()] or [*tracks.jumps(self.residuals)]
-
     def frequency(self) -> list[Finding]:
         """Compare the frequency of releases with that of springs and masses."""
-        if self.stage.unit != "s":
-            return []
-        measured = np.split(self.stage.measured, 2)
-        simulated = np.split(self.stage.simulate(self.position[None])[0], 2)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratios = (measured[1] / measured[0]) / (simulated[1] / simulated[0])
-        ratios = ratios[np.isfinite(ratios) & (ratios > 0.0)]
+        ratios = self._frequency_ratios()
         if not ratios.size:
             return []
         ratio = float(np.exp(np.median(np.log(ratios))))
@@ -381,31 +328,27 @@ class FingerFit(StageFit):
         if away < RATE[0]:
             return []
         mode = first_mode(self.problem.finger, self.stiffness)
-        delay = _common_delay(measured[0], simulated[0] * measured[1] / simulated[1])
-        late = f"a clock that starts {delay:.2g} s before the release, " if delay else ""
-        late += "a weight or hook that stayed on the tip, " if ratio < 1.0 else ""
         sentence = (
             f"dampers: releases oscillate {ratio:.3g} times as fast as springs and masses do "
-            f"({mode.frequency:.3g} Hz); compare {late}the frame rate, the counting of overshoots, "
+            f"({mode.frequency:.3g} Hz); compare the frame rate, the counting of overshoots, "
             "the masses and lengths of the finger, and its stiffness, which a camera that is not "
             "square to the finger or a tilted clamp falsifies"
         )
         refutes = ratio > FASTER or (ratio < 1.0 and away > RATE[1])
         return [doubt(sentence, refutes=refutes)]
 
-
-def _common_delay(measured: Array, expected: Array) -> float | None:
-    """Return the delay by which all times are later than expected; None where they are not.
-
-    Args:
-        measured: Measured settling times [s], (l,).
-        expected: Those of the counted overshoots at the simulated frequency [s], (l,).
-    """
-    known = np.isfinite(measured) & np.isfinite(expected)
-    later, times = (measured - expected)[known], expected[known]
-    if len(later) < 3 or later.mean() <= 0.0:
-        return None
-    proportional = measured[known] - times * float(times @ measured[known]) / float(times @ times)
-    if later.std() > 0.5 * root_mean_square(proportional):
-        return None
-    return float(later.mean())
+    def _frequency_ratios(self) -> Array:
+        """Return measured over simulated frequencies of the releases that show one, (l,)."""
+        both = np.stack([self.stage.measured, self.stage.simulate(self.position[None])[0]])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            if self.stage.unit == "m":
+                tracks = [x for x in self.problem.releases if x.times and not x.held_out]
+                ends = np.cumsum([len(track.times) for track in tracks])[:-1]
+                each = np.split(both, ends, axis=1)
+                swings = [[swing_frequency(x, 1.0) or 0.0 for x in pair] for pair in each]
+                shown = np.array(swings).T
+            else:
+                times, counts = np.split(both, 2, axis=1)
+                shown = counts / times
+            ratios = shown[0] / shown[1]
+        return np.asarray(ratios[np.isfinite(ratios) & (ratios > 0.0)])

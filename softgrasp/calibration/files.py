@@ -310,16 +310,14 @@ def _video_findings(
     tracks: Iterable[tuple[float, TipTrack]], finger: SoftFinger, tree: Mapping[str, Any]
 ) -> list[str]:
     """Check tracked videos against the finger within the bounds of its stiffness."""
-    from softgrasp.calibration.track_checks import check_video
+    from softgrasp.calibration.video_checks import check_video
 
     bounds = {name: tree[name] for name in ("stiffness_bounds",) if name in tree}
     ends = CalibrationProblem(finger=finger, **bounds).stiffness_bounds
     return [
         text
         for _, one in tracks
-        for text in check_video(
-            one.path, one.frame_rate, one.height, one.pixels, one.likeness, finger, ends
-        )
+        for text in check_video(one.path, one.frame_rate, one.height, one.likeness, finger, ends)
     ]
 
 

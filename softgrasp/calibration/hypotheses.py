@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import combinations, pairwise
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from softgrasp.calibration.refits import (
     Reading,
     single_values,
 )
-from softgrasp.calibration.stages import Stage, VirtualExperiments, torques
+from softgrasp.calibration.stages import Stage, VirtualExperiments, dampers, torques
 from softgrasp.continuum.statics import GRAVITY, HungRig, Loads, PlanarChain, rest
 from softgrasp.description.calibration import CalibrationProblem
 from softgrasp.mechanics.transforms import Array
@@ -33,12 +33,14 @@ ANGLE_STEP, RELATIVE_STEP, PRESSURE_STEP, MOMENT_STEP = 1e-4, 1e-4, 1e2, 1e-6
 """Steps of central differences by nuisances [rad, –, Pa, N·m]."""
 SERIES = 0.05
 """Smallest relative difference between repeated series that is reported [–]."""
+CHANGED = 0.08
+"""The same of the angles of one joint [–]: beyond creep and hysteresis of silicone."""
+SCALE = 0.15
+"""Smallest relative error of the heights of tracks that is reported [–]."""
 GAPS = (2e-3, 4e-3, 8e-3, 16e-3)
 """Distances of the plate beyond the described one that are tried [m]."""
 MAX_SWAPPED = 8
 """Number of loads up to which swapped rows are tried in all pairs."""
-MAX_ROWS = 24
-"""Number of rows up to which exchanges of successive ones are tried."""
 ATMOSPHERE = 101_325.0
 """Standard atmosphere, between absolute and gauge pressure [Pa]."""
 PRESSURE_UNITS = {
@@ -80,11 +82,17 @@ def hypotheses_of(
         rig = HungFinger.of(problem)
         yield from _errors_of_rig(rig, stiffness)
         yield from _errors_of_angles(rig.fitted(stiffness), stage.labels)
-        yield from _shift_columns(rig)
         for words, other in _readings_of_weights(rig):
             yield words, _springs_of(other, stage)
     elif stage.name == "dampers" and stage.unit == "m":
-        yield _drift(problem)
+        yield from _errors_of_tracks(problem, stage.simulate(position[None])[0])
+        tracks = [release for release in problem.releases if release.times and not release.held_out]
+        for a, b in combinations(tracks, 2):
+            swap = {a.mass: b.mass, b.mass: a.mass}
+            moved = tuple(x.replace(mass=swap.get(x.mass, x.mass)) for x in tracks)
+            swapped = dampers(problem.replace(releases=moved), experiments, stiffness)
+            assert swapped is not None  # the tracks are left
+            yield f"the tracks of {1e3 * a.mass:g} g and {1e3 * b.mass:g} g are exchanged", swapped
     elif stage.name == "torques":
         forces = stage.unit == "N"
         errors = _errors_of_forces if forces else _errors_of_bends
@@ -101,35 +109,21 @@ class HungFinger:
 
     Args:
         chain: Geometry and masses.
-        masses: Weights at the tip [kg], (l,).
+        rig: Weights, (l,), and errors.
         angles: Measured angles of each weight [rad].
-        tilt: Rotation of the base, positive towards −z [rad].
-        overhang: Distance of the weight beyond the tip, over the length of the last link [–].
-        relative: Whether angles are those beyond the angles without a weight.
-        hung_link: Number of the link at whose beginning the weights hang; None for the tip.
-        pull: Angle between the force of the weights and the vertical, positive away from the
-            clamp [rad].
-        moment: Moment on every joint, positive downwards [N·m].
     """
 
     chain: PlanarChain
-    masses: Array
+    rig: HungRig
     angles: tuple[Array, ...]
-    tilt: float = 0.0
-    overhang: float = 0.0
-    relative: bool = False
-    hung_link: int | None = None
-    pull: float = 0.0
-    moment: float = 0.0
 
     @classmethod
     def of(cls, problem: CalibrationProblem) -> HungFinger:
         """Take finger and weights, without those held out, from a problem."""
         loads = [reading for reading in problem.hung if not reading.held_out]
-        masses = np.array([load.mass for load in loads])
+        rig = HungRig(np.array([x.mass for x in loads]), relative=problem.zero == "unloaded")
         angles = tuple(np.array(x.angles) for x in loads)
-        relative = problem.zero == "unloaded"
-        return cls(PlanarChain.of(problem.finger), masses, angles, relative=relative)
+        return cls(PlanarChain.of(problem.finger), rig, angles)
 
     @property
     def measured(self) -> Array:
@@ -148,11 +142,7 @@ class HungFinger:
 
     def simulate(self, stiffness: Array) -> Array:
         """Compute all angles for stiffness (B, n), (B, m) [rad]."""
-        rig = HungRig(
-            self.masses, self.tilt, self.overhang, relative=self.relative,
-            hung_link=self.hung_link, pull=self.pull, moment=self.moment,
-        )  # fmt: skip
-        return np.asarray(rig.angles(self.chain, stiffness)[:, self.rows, self.joints])
+        return np.asarray(self.rig.angles(self.chain, stiffness)[:, self.rows, self.joints])
 
     def fitted(self, stiffness: Array) -> HungFinger:
         """Return the same with simulated angles, which have no noise, for a stiffness (n,)."""
@@ -170,13 +160,13 @@ class HungFinger:
         """Return the same with other angles of each row."""
         return replace(self, angles=tuple(change(angle) for angle in self.angles))
 
-    def weighing(self, masses: Any) -> HungFinger:
-        """Return the same with other weights [kg], (l,)."""
-        return replace(self, masses=np.asarray(masses))
+    def on_rig(self, **changes: Any) -> HungFinger:
+        """Return the same with other fields of the rig."""
+        return replace(self, rig=self.rig._replace(**changes))
 
-    def heavier(self, which: NDArray[np.bool_], mass: float) -> HungFinger:
-        """Return the same with some weights heavier by a mass [kg]."""
-        return self.weighing(self.masses + mass * which)
+    def weighing(self, masses: Array) -> HungFinger:
+        """Return the same with other weights [kg], (l,)."""
+        return self.on_rig(masses=masses)
 
 
 def _springs_of(rig: HungFinger, stage: Stage) -> Stage:
@@ -190,52 +180,46 @@ def _errors_of_rig(rig: HungFinger, stiffness: Array) -> Iterator[Nuisance]:
         ahead, behind = (change(sign * step).simulate(stiffness[None])[0] for sign in (1.0, -1.0))
         return np.asarray(np.nan_to_num((ahead - behind) / (2.0 * step)))
 
-    heaviest, loaded = float(rig.masses.max()), rig.masses > 0.0
+    heaviest, loaded = float(rig.rig.masses.max()), rig.rig.masses > 0.0
     yield Nuisance(
         "the clamp is tilted or the camera rolled by {}, positive where the tip is lower (a plumb "
         "line in a photograph distinguishes them)",
-        (not rig.relative) * (rig.joints == 0) + effect(lambda x: replace(rig, tilt=x), ANGLE_STEP),
+        effect(lambda x: rig.on_rig(tilt=x), ANGLE_STEP)
+        + (rig.joints == 0) * (not rig.rig.relative),
         "°", 0.5 / DEGREES,
     )  # fmt: skip
     yield Nuisance(
         "the finger weighs {} [more|less] than described",
-        effect(lambda x: rig.scaled(mass=1.0 + x), RELATIVE_STEP), "%", 0.1, (-0.8, 4.0),
+        effect(lambda x: rig.on_rig(extra_weight=x), RELATIVE_STEP), "%", 0.1, (-0.8, 4.0),
     )  # fmt: skip
     yield Nuisance(
         "the tip is [pulled down|lifted] by {} under every weight, as by a tube or a string",
-        effect(lambda x: rig.weighing(rig.masses + x / GRAVITY), RELATIVE_STEP), "N",
+        effect(lambda x: rig.weighing(rig.rig.masses + x / GRAVITY), RELATIVE_STEP), "N",
         max(0.02 * GRAVITY * heaviest, 0.01),
     )  # fmt: skip
     yield Nuisance(
         "a moment of {} bends every joint [down|up] under every weight, as of a pressure that was "
         "left in the finger",
-        effect(lambda x: replace(rig, moment=x), MOMENT_STEP), "mN·m", 1e-3,
+        effect(lambda x: rig.on_rig(moment=x), MOMENT_STEP), "mN·m", 1e-3,
     )  # fmt: skip
     if heaviest <= 0.0:
         return
     yield Nuisance(
         "the weights hang {} of the last link [beyond|before] the tip",
-        effect(lambda x: replace(rig, overhang=x), RELATIVE_STEP), "%", 0.1, (-2.0, 2.0),
+        effect(lambda x: rig.on_rig(overhang=x), RELATIVE_STEP), "%", 0.1, (-2.0, 2.0),
     )  # fmt: skip
     yield Nuisance(
         "the weights pull at {} from the vertical, [away from|towards] the clamp, as by an oblique "
         "string",
-        effect(lambda x: replace(rig, pull=x), ANGLE_STEP), "°", 5.0 / DEGREES,
+        effect(lambda x: rig.on_rig(pull=x), ANGLE_STEP), "°", 5.0 / DEGREES,
         (-0.25 * np.pi, 0.25 * np.pi),
     )  # fmt: skip
-    weights = [
-        (f"the weights from {1e3 * level:g} g on are", rig.masses >= level, 0.05 * level, "")
-        for level in np.unique(rig.masses[loaded])[1:].tolist()
-    ] + [
-        (f"the weight of {1e3 * mass:g} g is", np.arange(len(rig.masses)) == row, 0.05 * mass, "")
-        for row, mass in enumerate(rig.masses.tolist()) if mass > 0.0
-    ]  # fmt: skip
-    if loaded.sum() > 1:
-        hook = ", as with [a hook or a|a] scale without tare"
-        weights.insert(0, ("every weight is", loaded, 0.02 * heaviest, hook))
-    for words, which, material, cause in weights:
-        by_mass = effect(partial(rig.heavier, which), RELATIVE_STEP * heaviest)
-        yield Nuisance(f"{words} {{}} [heavier|lighter] than named{cause}", by_mass, "g", material)
+    yield Nuisance(
+        "every weight is {} [heavier|lighter] than named, as with [a hook or a|a] scale without "
+        "tare",
+        effect(lambda x: rig.weighing(rig.rig.masses + x * loaded), RELATIVE_STEP * heaviest), "g",
+        0.02 * heaviest,
+    )  # fmt: skip
 
 
 def _errors_of_angles(rig: HungFinger, labels: tuple[str, ...]) -> Iterator[Nuisance]:
@@ -246,8 +230,8 @@ def _errors_of_angles(rig: HungFinger, labels: tuple[str, ...]) -> Iterator[Nuis
         labels: Description of each angle.
     """
     material, measured, rows, joints = 0.5 / DEGREES, rig.measured, rig.rows, rig.joints
-    count, masses = len(rig.angles), rig.masses[rows]
-    grams = [f"{1e3 * mass:g} g" for mass in rig.masses]
+    count, masses = len(rig.angles), rig.rig.masses[rows]
+    grams = [f"{1e3 * mass:g} g" for mass in rig.rig.masses]
     for joint in range(int(joints.max()) + 1 if count > 1 else 0):
         words = f"the angle of joint {joint + 1} is {{}} too [large|small] under every weight"
         yield Nuisance(words, (joints == joint).astype(float), "°", material)
@@ -258,11 +242,10 @@ def _errors_of_angles(rig: HungFinger, labels: tuple[str, ...]) -> Iterator[Nuis
             "where springs [soften|stiffen]",
             measured * masses / masses.max(), "%", 0.1, (-0.6, 0.6),
         )  # fmt: skip
-    for level in np.unique(rig.masses).tolist() if len(set(labels)) < len(labels) else ():
+    for level in np.unique(rig.rig.masses).tolist() if len(set(labels)) < len(labels) else ():
         words = f"the angles of all rows of {1e3 * level:g} g are {{}} too [large|small]"
         yield Nuisance(words, measured * (masses == level), "%", 0.1)
-    yield from _errors_of_series(labels, measured)
-    yield from _unloading(rig, labels)
+    yield from _errors_of_series(labels, measured, joints)
     for row in range(1, count):
         yield Nuisance(
             f"the first angle is {{}} too [large|small] from row {row + 1} on, {grams[row]}, as "
@@ -278,62 +261,41 @@ def _errors_of_angles(rig: HungFinger, labels: tuple[str, ...]) -> Iterator[Nuis
     yield from single_values(labels, material)
 
 
-def _series(labels: Sequence[str]) -> NDArray[np.intp]:
-    """Return how many equal labels stand before each, (m,): the number of its series."""
-    return np.array([labels[:i].count(label) for i, label in enumerate(labels)])
-
-
-def _errors_of_series(labels: Sequence[str], expected: Array) -> Iterator[Nuisance]:
+def _errors_of_series(
+    labels: Sequence[str], expected: Array, columns: NDArray[np.intp] | None = None
+) -> Iterator[Nuisance]:
     """Yield systematic differences between the repeats of a measurement.
 
     Args:
         labels: Equal ones are repeats, in the order in which they were measured.
         expected: Simulated values, (m,).
+        columns: Number of the joint of each value, (m,); None where they are of no joint.
     """
-    number = _series(labels).astype(float)
-    if 0 < number.max() < len(labels) // 3:
-        yield Nuisance(
-            "values of repeated series are {} [larger|smaller] than those of the first series, as "
-            "with loading and unloading or creep", expected * (number > 0.0), "%", SERIES,
-        )  # fmt: skip
-        yield Nuisance(
-            "each repeated series is {} of the largest value [higher|lower] than the one before, "
-            "as with a sensor that drifts",
-            float(np.abs(expected).max()) * number, "%", 0.2 * SERIES,
-        )  # fmt: skip
-
-
-def _unloading(rig: HungFinger, labels: Sequence[str]) -> Iterator[Nuisance]:
-    """Yield angles of repeated series that are larger, the more so the lighter the weight."""
-    number = _series(labels)
-    if number.max() > 0 and rig.masses.max() > 0.0:
-        heaviest = rig.angles[int(rig.masses.argmax())]
-        largest = heaviest[np.minimum(rig.joints, len(heaviest) - 1)]
-        lighter = 1.0 - rig.masses[rig.rows] / rig.masses.max()
-        yield Nuisance(
-            "angles of repeated series are [larger|smaller] than those of the first by {} of the "
-            "angle under the heaviest weight where the weight is light, as with loading and "
-            "unloading", largest * lighter * (number > 0), "%", 0.03,
-        )  # fmt: skip
-
-
-def _shift_columns(rig: HungFinger) -> Iterator[Nuisance]:
-    """Yield columns that are shifted by a row; the effect of size 1 is the whole shift."""
-    if len({len(angle) for angle in rig.angles}) > 1 or len(rig.angles) < 3:
+    number = np.array([labels[:i].count(label) for i, label in enumerate(labels)])
+    if not 0 < number.max() < len(labels) // 3:
         return
-    table = np.array(rig.angles)
-    for joint in range(table.shape[1]):
-        for word, step in (("before", 1), ("after", -1)):
-            effect = np.zeros_like(table)
-            inner = slice(0, -1) if step > 0 else slice(1, None)
-            effect[inner, joint] = (table - np.roll(table, -step, axis=0))[inner, joint]
-            words = f"the angles of joint {joint + 1} are those of the row {word}"
-            yield Nuisance(words, effect.ravel(), "", 0.6, (0.6, 1.5))
+    yield Nuisance(
+        "each repeated series is {} of the largest value [higher|lower] than the one before, "
+        "as with a sensor that drifts",
+        float(np.abs(expected).max()) * number, "%", 0.2 * SERIES,
+    )  # fmt: skip
+    for series in range(int(number.max() == 1), int(number.max()) + 1):
+        among = np.asarray(expected * (number == series))
+        yield Nuisance(
+            f"values of series {series + 1} are {{}} [larger|smaller] than those of the others, as "
+            "with loading and unloading, creep or a leak", among, "%", SERIES,
+        )  # fmt: skip
+        for joint in [] if columns is None else np.unique(columns).tolist():
+            yield Nuisance(
+                f"the angles of joint {joint + 1} in series {series + 1} are {{}} [larger|smaller] "
+                "than in the others, as where it broke or sticks",
+                among * (columns == joint), "%", CHANGED,
+            )  # fmt: skip
 
 
 def _readings_of_weights(rig: HungFinger) -> Iterator[tuple[str, HungFinger]]:
     """Yield other meanings of angles, weights and finger."""
-    masses, joints = rig.masses, len(rig.chain.steps)
+    masses, joints = rig.rig.masses, len(rig.chain.steps)
     before = 2.0 * masses[0] - masses[1] if len(masses) > 1 else masses[0]
     columns = min(len(angle) for angle in rig.angles)
     yield from ((f"the angles {words}", rig.read(change)) for words, change in ANGLES.items())
@@ -341,7 +303,6 @@ def _readings_of_weights(rig: HungFinger) -> Iterator[tuple[str, HungFinger]]:
            rig.read(lambda x: x - np.append(x[1:], 0.0)))  # fmt: skip
     yield ("the angles are directions of the links against the vertical",
            rig.read(lambda x: np.diff(0.5 * np.pi - x, prepend=0.0)))  # fmt: skip
-    yield "each row has the change since the row before", replace(rig, angles=_sum(rig))
     for unit, factor in MASS_UNITS.items():
         yield f"the weights are in {unit}, not in g", rig.weighing(factor * masses)
     yield "the weights are in g, not in kg", rig.weighing(1e-3 * masses)
@@ -352,13 +313,10 @@ def _readings_of_weights(rig: HungFinger) -> Iterator[tuple[str, HungFinger]]:
            rig.weighing(np.diff(levels, prepend=0.0)[index]))  # fmt: skip
     yield ("each row has the angles of the row before",
            rig.weighing(np.append(max(before, 0.0), masses[:-1])))  # fmt: skip
-    yield ("each row has the angles of the row before, and the first one those of the last",
-           rig.weighing(np.roll(masses, 1)))  # fmt: skip
-    yield "the weights named are those added in each row", rig.weighing(_add(masses))
     yield ("each row has the angles of the row after",
            rig.weighing(np.append(masses[1:], masses[-1:])))  # fmt: skip
     for joint in range(1, joints):
-        hung = replace(rig, hung_link=joint)
+        hung = rig.on_rig(hung_link=joint)
         yield f"the weights hang at joint {joint + 1}, not at the tip", hung
     yield "the weights are in the reverse order", rig.weighing(masses[::-1])
     yield "the finger's masses are in g, not in kg", rig.scaled(mass=1e-3)
@@ -368,9 +326,9 @@ def _readings_of_weights(rig: HungFinger) -> Iterator[tuple[str, HungFinger]]:
     yield "the finger's lengths are in mm, not in m", rig.scaled(length=1e-3)
     yield "the finger's lengths are in m, not in mm", rig.scaled(length=1e3)
     yield "the finger's lengths are in inches, not in mm", rig.scaled(length=25.4)
-    if not rig.relative:
+    if not rig.rig.relative:
         words = "the angles are relative to those without a weight (zero: unloaded)"
-        yield words, replace(rig, relative=True)
+        yield words, rig.on_rig(relative=True)
     for joint in range(max(len(angle) for angle in rig.angles)):
         other = rig.read(partial(_negate, joint))
         yield f"the angles of joint {joint + 1} have the other sign", other
@@ -379,35 +337,9 @@ def _readings_of_weights(rig: HungFinger) -> Iterator[tuple[str, HungFinger]]:
     for a, b in combinations(range(columns), 2):
         words = f"the columns of joints {a + 1} and {b + 1} are exchanged"
         yield words, rig.read(partial(_exchange, a, b))
-    yield from _exchange_rows(rig)
-
-
-def _exchange_rows(rig: HungFinger) -> Iterator[tuple[str, HungFinger]]:
-    """Yield exchanges of two weights in all rows, and, in several series, orders of some rows."""
-    masses, levels = rig.masses, np.unique(rig.masses).tolist()
-    for a, b in combinations(levels if len(levels) <= MAX_SWAPPED else [], 2):
+    for a, b in combinations(levels.tolist() if len(levels) <= MAX_SWAPPED else [], 2):
         swapped = np.where(masses == a, b, np.where(masses == b, a, masses))
         yield f"the rows of {1e3 * a:g} g and {1e3 * b:g} g are exchanged", rig.weighing(swapped)
-    if len(levels) == len(masses):
-        return
-    for row, (a, b) in enumerate(pairwise(masses.tolist()) if len(masses) <= MAX_ROWS else ()):
-        if a != b:
-            words = f"rows {row + 1} and {row + 2}, of {1e3 * a:g} and {1e3 * b:g} g, are exchanged"
-            yield words, rig.weighing(_exchange(row, row + 1, masses))
-    series, incomplete = divmod(len(masses), len(levels))
-    for number in range(0 if incomplete else series):
-        span = slice(number * len(levels), (number + 1) * len(levels))
-        other = masses.copy()
-        other[span] = other[span][::-1]
-        words = f"the weights of series {number + 1} are in the reverse order"
-        yield words, rig.weighing(other)
-
-
-def _add(masses: Array) -> Array:
-    """Add the weight of each row to those before, from each row without a weight on."""
-    sums = np.cumsum(masses)
-    start = np.maximum.accumulate(np.where(masses == 0.0, np.arange(len(masses)), -1))
-    return np.asarray(sums - np.where(start >= 0, sums[np.maximum(start, 0)], 0.0))
 
 
 def _negate(joint: int, angles: Array) -> Array:
@@ -420,15 +352,6 @@ def _exchange(a: int, b: int, values: Array) -> Array:
     order = np.arange(len(values))
     order[[a, b]] = b, a
     return np.asarray(values[order])
-
-
-def _sum(rig: HungFinger) -> tuple[Array, ...]:
-    """Add the angles of each row to those of the rows before, in each series of growing weights."""
-    rows: list[Array] = []
-    for index, one in enumerate(rig.angles):
-        first = index == 0 or rig.masses[index] <= rig.masses[index - 1]
-        rows.append(one if first or len(one) != len(rows[-1]) else one + rows[-1])
-    return tuple(rows)
 
 
 # Forces and angles under pressure
@@ -467,6 +390,8 @@ def _errors_of_forces(
         words = f"the force at {level / 1e3:g} kPa is {{}} too [large|small]"
         effect = (pressures == level).astype(float)
         yield Nuisance(words, effect, "N", 2.0 * problem.model_error * largest)
+    if len(levels) < len(forces):
+        yield from single_values(stage.labels, 2.0 * problem.model_error * largest, "N")
 
 
 def _errors_of_bends(
@@ -576,12 +501,16 @@ def _as_field(values: Array) -> Any:
 # Tracks of the tip
 
 
-def _drift(problem: CalibrationProblem) -> Nuisance:
-    """Return a drift of all tracks of the tip."""
+def _errors_of_tracks(problem: CalibrationProblem, simulated: Array) -> Iterator[Nuisance]:
+    """Yield a drift of all tracks of the tip, and another scale of their heights."""
     tracks = [release for release in problem.releases if release.times and not release.held_out]
     swing = max(max(track.heights) - min(track.heights) for track in tracks)
     over = [np.array(track.times) / track.times[-1] for track in tracks]
-    return Nuisance(
+    yield Nuisance(
         "the tracks drift [upwards|downwards] by {} until their end, as where the camera moves",
         np.concatenate([item - item.mean() for item in over]), "mm", 0.05 * swing,
+    )  # fmt: skip
+    yield Nuisance(
+        "the heights of the tracks are {} too [large|small]: compare the scale of the pictures and "
+        "the weights", np.nan_to_num(simulated), "%", SCALE,
     )  # fmt: skip

@@ -44,7 +44,7 @@ WRITTEN = (
     *(f"{name}{suffix}" for name in FIGURES for suffix in (".png", ".csv")),
 )
 """Files that a calibration writes, besides those of an extension."""
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 KNOWN = 1.0 / 3.0
 """Largest relative standard error of a determined parameter or combination [–]."""
 HUGE = 10.0
@@ -105,28 +105,6 @@ class Uncertainty:
     noise: float
 
 
-@dataclass(frozen=True)
-class StageModel:
-    """A stiffness model in a comparison.
-
-    Args:
-        model: ``per-joint``, ``smooth`` or ``uniform``.
-        parameters: Number of parameters.
-        residual: Root mean square of the residuals.
-        aic: Akaike's criterion, corrected for few measurements; smaller is better; infinite with
-            too few.
-        cross_validation: Root mean square error of loads left out one after the other.
-        held_out: Root mean square error of the held-out loads; NaN where there are none.
-    """
-
-    model: str
-    parameters: int
-    residual: float
-    aic: float
-    cross_validation: float
-    held_out: float
-
-
 class Parameter(NamedTuple):
     """A fitted parameter of a stage; infinite errors and ends where it is undetermined."""
 
@@ -166,10 +144,7 @@ class StageResult:
         held_out_residual: Like ``residual``; NaN where there are none.
         history: Steps of the optimiser.
         evaluations: Number of simulated parameter sets.
-        models: Compared stiffness models; empty for other stages.
         intervals: 95 % intervals, (p, 2); infinite where they are not determined.
-        removable: Share of the squared residuals that one more Gauss–Newton step would remove,
-            about 0 at an optimum [–].
     """
 
     name: StageName
@@ -193,9 +168,7 @@ class StageResult:
     held_out_residual: float
     history: tuple[Step, ...]
     evaluations: int
-    models: tuple[StageModel, ...]
     intervals: Array
-    removable: float
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -450,7 +423,6 @@ def _stage(stage: StageResult) -> dict[str, Any]:
         "held_out": _compare(
             stage.held_out_labels, stage.held_out_measured, stage.held_out_simulated
         ),
-        "models": stage.models,
     }
 
 

@@ -3,17 +3,14 @@
 Springs (stiffness) are fitted to joint angles under weights, then dampers (damping) to releases,
 then torques (pressure gains) to tip forces or free bending (Hadi et al. 2025). A ``Stage`` maps
 parameters to simulated measurements by the ``VirtualExperiments`` of the finger. ``Search``
-evaluates parameter sets for the optimisers; a ``Journal`` on disk keeps every evaluation, so
-that an interrupted calibration resumes.
+evaluates parameter sets for the optimisers.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -36,8 +33,6 @@ from softgrasp.continuum.statics import (
 )
 from softgrasp.description.calibration import CalibrationProblem, FreeBend, HungAngles, Release
 from softgrasp.description.calibration import TipForce as Force
-from softgrasp.errors import ResultError
-from softgrasp.io.result import JsonLines
 from softgrasp.mechanics.transforms import Array
 from softgrasp.sim.soft_dynamics import ReleaseTestRig
 
@@ -50,7 +45,6 @@ WATCHED = 1.6
 """Duration of a simulated release over the measured settling time [–]."""
 SHORTEST = 0.6
 """Shortest duration of a simulated release [s]."""
-NAME = "evaluations.jsonl"
 ANGLE_STEP = 1e-5
 """Step of differences of the tip by joint angles [rad]."""
 Values = Callable[[Array], Array]
@@ -267,11 +261,6 @@ class VirtualExperiments:
         angles = rig.angles(self.chain, stiffness)
         return [angles[:, i, : len(load.angles)] for i, load in enumerate(loads)]
 
-    def tip_heights(self, stiffness: Array, masses: Array) -> Array:
-        """Compute the height of the tip under weights [kg] for stiffness (n,), (l,) [m]."""
-        angles = HungRig(masses).angles(self.chain, stiffness[None])[0]
-        return np.asarray(self.chain.tip(angles)[:, 1])
-
     def heights(self, angles: Array) -> Array:
         """Compute heights of the points after each joint from the first one [m], (..., n)."""
         observed, joints = angles.shape[-1], len(self._problem.finger.joints)
@@ -446,76 +435,11 @@ class Step:
     evaluations: int
 
 
-class Journal:
-    """Record of all evaluations, by stage and parameters.
-
-    Optimisers are seeded and repeat the same requests after a restart; the journal then returns
-    the recorded values. Its JSON Lines file starts with a hash of the problem.
-    """
-
-    def __init__(self, directory: Path | None = None, problem: str = "") -> None:
-        """Read the journal of evaluations in a directory, if there is one.
-
-        Args:
-            directory: Directory of the file; None to keep nothing.
-            problem: Everything that determines the evaluations, as text.
-
-        Raises:
-            ResultError: The directory belongs to another problem, or cannot be written.
-        """
-        self._head = {"problem": hashlib.sha256(problem.encode()).hexdigest()}
-        self._rows: dict[str, Any] = {}
-        self._file = None if directory is None else JsonLines(directory / NAME)
-        if self._file is None or not self._file.path.exists():
-            return
-        try:
-            self._file.drop_cut_line()
-            lines: list[Any] = list(self._file.read())
-        except OSError as error:
-            raise ResultError(f"{self._file.path}: cannot be read: {error.strerror}") from error
-        except ValueError:
-            lines = []
-        if lines[:1] != [self._head]:
-            raise ResultError(
-                f"{self._file.path}: expected evaluations of this problem, found those of another "
-                "one; choose another directory"
-            )
-        entries = [line for line in lines[1:] if isinstance(line, dict)]
-        self._rows = {str(entry.get("parameters")): entry.get("values") for entry in entries}
-
-    def known(self, stage: str, requested: Array) -> Array | None:
-        """Return the recorded values of a request; None where there are none, or damaged ones."""
-        rows: Any = self._rows.get(_digest(stage, requested))
-        try:
-            values = np.array([[np.nan if x is None else float(x) for x in row] for row in rows])
-        except (TypeError, ValueError):
-            return None
-        return values if values.ndim == 2 and len(values) == len(requested) else None
-
-    def record(self, stage: str, requested: Array, values: Array) -> None:
-        """Append the values (B, m) of a request."""
-        key = _digest(stage, requested)
-        self._rows[key] = [[None if np.isnan(x) else x for x in row] for row in values.tolist()]
-        if self._file is not None:
-            first = [] if self._file.path.exists() else [self._head]
-            entry = {"parameters": key, "values": self._rows[key]}
-            try:
-                self._file.append([*first, entry], sync=False)
-            except OSError as error:
-                message = f"{self._file.path}: cannot be written: {error.strerror}"
-                raise ResultError(message) from error
-
-
-def _digest(stage: str, requested: Array) -> str:
-    return hashlib.sha256(stage.encode() + requested.tobytes()).hexdigest()[:16]
-
-
 @dataclass
 class Search:
     """Evaluate parameter sets of a stage and record the history."""
 
     stage: Stage
-    journal: Journal = field(default_factory=Journal)
     progress: Progress | None = None
     evaluations: int = 0
     best: float = np.inf
@@ -524,12 +448,8 @@ class Search:
 
     def values(self, positions: Array) -> Array:
         """Simulate the measurements of parameter sets (B, p), (B, m)."""
-        values = self.journal.known(self.stage.name, positions)
-        if values is None:
-            values = self.stage.simulate(positions)
-            self.journal.record(self.stage.name, positions, values)
         self.evaluations += len(positions)
-        return values
+        return self.stage.simulate(positions)
 
     def fitness(self, positions: Array, *, fraction: float = 0.0) -> Array:
         """Evaluate the objective of parameter sets as a step of the history, (B,).

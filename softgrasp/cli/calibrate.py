@@ -14,10 +14,9 @@ from typer import Argument, Option
 
 from softgrasp.cli import terminal
 from softgrasp.cli.names import plain_value, require_shipped
-from softgrasp.cli.options import INTERRUPTED, Force, Json, NoReport, Out
+from softgrasp.cli.options import Force, Json, NoReport, Out
 from softgrasp.cli.terminal import require_writable
-from softgrasp.errors import DescriptionError, ResultError, did_you_mean
-from softgrasp.io.files import remove_written
+from softgrasp.errors import DescriptionError, did_you_mean
 
 if TYPE_CHECKING:
     from softgrasp.calibration.files import LoadedProblem
@@ -115,9 +114,6 @@ def calibrate(
     seed: Annotated[int, Option(min=0, metavar="N", help="Seed of the swarm.")] = 0,
     particles: Annotated[int, Option(min=2, metavar="N", help="Particles of the swarm.")] = 14,
     iterations: Annotated[int, Option(min=1, metavar="N", help="Iterations of the swarm.")] = 100,
-    resume: Annotated[
-        bool, Option("--resume", help="Continue from the evaluations in the output directory.")
-    ] = False,
     settings: Annotated[
         list[str] | None,
         Option(
@@ -180,7 +176,6 @@ def calibrate(
         clear_earlier,
         save_calibration,
     )
-    from softgrasp.calibration.stages import NAME
 
     tables = {"hung": hung, "releases": releases, "forces": forces}
     video_options = {"frame_rate": frame_rate, "finger_length": length_mm and length_mm / 1e3}
@@ -194,30 +189,15 @@ def calibrate(
         update("reading measurements", None)
         loaded = _load(problem, finger, tables, photo_options, videos, video_options, changes)
     subject: Any = getattr(loaded.problem, "finger", loaded.problem)
-    directory = terminal.output_directory(
-        f"calibrate_{subject.name}", out, force=force, resume=resume
-    )
+    directory = terminal.output_directory(f"calibrate_{subject.name}", out, force=force)
     require_writable(directory)
-    if force and not resume:
-        remove_written(directory, (NAME,))
-    if (directory / NAME).exists() and not resume:
-        raise ResultError(
-            f"{directory}: expected no evaluations yet, found some; --resume goes on from them, "
-            "--force removes them, --out names another directory"
-        )
-    try:
-        with terminal.progress_bar() as update:
-            result = run(
-                loaded.problem, method, seed, out=directory,
-                stages=[item.value for item in stage or ()] or None,
-                swarm=Swarm(particles=particles, iterations=iterations),
-                progress=update,
-            )  # fmt: skip
-    except KeyboardInterrupt:
-        terminal.note(
-            f"interrupted; the evaluations are safe in {directory}, --resume goes on from them"
-        )
-        raise typer.Exit(INTERRUPTED) from None
+    with terminal.progress_bar() as update:
+        result = run(
+            loaded.problem, method, seed,
+            stages=[item.value for item in stage or ()] or None,
+            swarm=Swarm(particles=particles, iterations=iterations),
+            progress=update,
+        )  # fmt: skip
     if loaded.warnings and isinstance(result, CalibrationResult):
         result = replace(result, warnings=(*loaded.warnings, *result.warnings))
     clear_earlier(directory)
@@ -228,7 +208,6 @@ def calibrate(
         with terminal.progress_bar() as update:
             update("writing the report", None)
             files += write_calibration_report(result, directory, loaded)
-    remove_written(directory, (NAME,))  # nothing is left to resume
     _print_summary(result, files, json_)
     if advise and not json_:
         _print_advice(result)

@@ -29,7 +29,6 @@ from softgrasp.calibration import (
     ExtensionResult,
     Finding,
     Hypothesis,
-    Journal,
     MisfitTest,
     Nuisance,
     PlausibleQuantity,
@@ -89,15 +88,13 @@ def calibrate_arm(
     method: str,
     seed: int,
     swarm: Swarm,
-    out: Path | None,
     progress: Callable[[str, float], None] | None,
 ) -> ArmCalibrationResult:
     """Calibrate the parameters in ``problem.find``; see ``calibrate`` for the arguments."""
     test_rig = ArmTestRig(problem)
     stage = arm_stage(problem, test_rig)
     assert stage is not None  # a problem has a motion that is not held out
-    whole = f"{problem.model_dump_json()} {method} {seed} {swarm}"
-    search = Search(stage, Journal(out, whole), progress)
+    search = Search(stage, progress)
     position = optimum_of(search, method, swarm, seed)
     stage_result = assess(search, position, arm_stage(problem, test_rig, held_out=True))
     if progress is not None:

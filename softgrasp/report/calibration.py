@@ -8,7 +8,6 @@ Haghighat, "Developing Simulation Models for Soft Robotic Grippers in Webots", 2
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +20,6 @@ from softgrasp.calibration.result import (
     CalibrationResult,
     EstimatedParameters,
     ExtensionResult,
-    StageModel,
     StageResult,
 )
 from softgrasp.calibration.stages import VirtualExperiments
@@ -48,8 +46,6 @@ DEGREES = 180.0 / math.pi
 REPORT = "report.html"
 NEAR = 0.02
 """A parameter closer to a bound than this fraction of the range is reported as near it."""
-CLOSE = 2.0
-"""Models whose AIC differs by less are equally good (Burnham and Anderson 2002)."""
 
 MIN_STEPS = 4
 """Fewest steps of a search that is drawn."""
@@ -89,8 +85,6 @@ def write_calibration_report(
             draw_images(result, loaded, directory)
     figures = [Figure(title, path, text) for title, path, text in drawn if path is not None]
     figures += images_in(directory)
-    springs = [stage for stage in result.stages if stage.models]
-    models = springs[0].models if springs else ()
     html = render_html(
         "calibration.html.j2",
         figures=figures,
@@ -104,8 +98,6 @@ def write_calibration_report(
             for item in result.advice[:6]
         ],
         stages=[_stage(stage, set(result.undetermined)) for stage in result.stages],
-        models=[_model(model, springs[0].residual_unit) for model in models],
-        verdict=_model_choice(models),
     )  # fmt: skip
     return [*with_numbers(part.path for part in figures), write_text(directory / REPORT, html)]
 
@@ -238,27 +230,6 @@ def _parameter_rows(stage: StageResult, unknown: set[str]) -> list[tuple[str, ..
         interval = f"{lower_end:.4g} … {upper_end:.4g}" if known else "not determined"
         rows.append((name, shown, error_text, interval, f"{low:.4g} … {high:.4g}", remark))
     return rows
-
-
-def _model(model: StageModel, unit: str) -> list[str]:
-    def angle(value: float) -> str:
-        return "–" if math.isnan(value) else _residual_text(value, unit)
-
-    criterion = f"{model.aic:.1f}" if math.isfinite(model.aic) else "too few measurements"
-    return [model.model, str(model.parameters), angle(model.residual), criterion,
-            angle(model.cross_validation), angle(model.held_out)]  # fmt: skip
-
-
-def _model_choice(models: Sequence[StageModel]) -> str:
-    """Sentence that names the model with the smallest AIC."""
-    ranked = sorted((m for m in models if math.isfinite(m.aic)), key=lambda model: model.aic)
-    if not ranked:
-        return "Too few measurements for the Akaike information criterion (AIC)."
-    best = ranked[0]
-    close = [m.model for m in ranked[1:] if m.aic - best.aic < CLOSE]
-    text = f"The AIC selects the model '{best.model}'"
-    text += f"; '{close[0]}' is equally good." if close else "."
-    return text + " All models are least-squares fits."
 
 
 def _named_wrong(result: CalibrationResult, stage: str) -> list[int]:

@@ -31,7 +31,7 @@ def crept(growth: float, seed: int = 0) -> CalibrationProblem:
 
 @pytest.mark.slow
 def test_creep_is_recovered_and_the_stiffness_is_that_at_its_time() -> None:
-    result = sg.calibrate(crept(0.06), models=False)
+    result = sg.calibrate(crept(0.06))
     growth, deviation = result.posterior.creep
     assert growth == pytest.approx(0.06, abs=3.0 * deviation)
     assert deviation < 0.01
@@ -40,14 +40,14 @@ def test_creep_is_recovered_and_the_stiffness_is_that_at_its_time() -> None:
         low, high = result.intervals[f"k{index + 1}"]
         assert low < TRUE[index] < high
     assert result.credibility.findings == ()
-    later = sg.calibrate(crept(0.06).replace(creep_time=600.0), models=False)
+    later = sg.calibrate(crept(0.06).replace(creep_time=600.0))
     ratio = later.parameters["k1"] / result.parameters["k1"]
     assert ratio == pytest.approx(1.0 / (1.0 + growth), abs=0.02)
 
 
 @pytest.mark.slow
 def test_angles_without_creep_have_none() -> None:
-    result = sg.calibrate(crept(0.0), models=False)
+    result = sg.calibrate(crept(0.0))
     growth, deviation = result.posterior.creep
     assert abs(growth) < 3.0 * deviation
     assert not any("decade" in text for text in result.warnings)

@@ -52,7 +52,7 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> LoadedProblem:
 
 @pytest.mark.slow
 def test_springs_are_recovered_from_photographs(loaded: LoadedProblem) -> None:
-    stage = calibrate(loaded.problem, stages=["springs"], models=False).stage("springs")
+    stage = calibrate(loaded.problem, stages=["springs"]).stage("springs")
     truth = np.array([joint.stiffness for joint in FINGER.joints])
     assert (np.abs(stage.values - truth) < 3.0 * stage.uncertainty.errors)[:6].all()
     np.testing.assert_allclose(stage.values[[0, 1, 4]], truth[[0, 1, 4]], rtol=0.1)
@@ -101,7 +101,7 @@ def test_a_video_that_is_too_short_is_reported(tmp_path: Path) -> None:
 def test_an_outline_moved_to_another_weight_is_the_measured_one(
     loaded: LoadedProblem, tmp_path: Path
 ) -> None:
-    result = calibrate(loaded.problem, stages=["springs"], models=False)
+    result = calibrate(loaded.problem, stages=["springs"])
     truth = SimpleNamespace(finger=FINGER, problem=loaded.problem)
     (_, unloaded), *_, (mass, bent) = loaded.photos
     carried = _move_outline(truth, mass, unloaded, unloaded.outline.points)

@@ -36,13 +36,13 @@ def contained(found: Posterior, true: np.ndarray = TRUE) -> np.ndarray:
 def test_intervals_of_webots_hold_table_1_and_forces_fit() -> None:
     """paper000_webots: k7, which no angle shows, no longer spoils the forces."""
     problem = sg.calibration.load_problem("paper000_webots").problem
-    result = sg.calibrate(problem, stages=["springs", "torques"], models=False)
+    result = sg.calibrate(problem, stages=["springs", "torques"])
     table = finger_values(load_finger("paper000"), "stiffness")
     for index, stiffness in enumerate(table, start=1):
         low, high = result.intervals[f"k{index}"]
         assert low <= stiffness <= high
     assert result.residual["torques"] <= 0.007  # without tare and friction of the plate
-    apart = sg.calibrate(problem, "least-squares", stages=["springs", "torques"], models=False)
+    apart = sg.calibrate(problem, "least-squares", stages=["springs", "torques"])
     assert apart.residual["torques"] > 0.03
 
 
@@ -101,7 +101,7 @@ def test_angles_without_systematic_errors_are_predicted_like_by_least_squares() 
     errors: dict[str, list[float]] = {"map": [], "least-squares": []}
     for seed in range(4):
         for method, left in errors.items():
-            result = sg.calibrate(hung(seed), method, models=False)
+            result = sg.calibrate(hung(seed), method)
             left.append(np.degrees(result.stages[0].held_out_residual))
     assert np.mean(errors["map"]) < 1.5 * np.mean(errors["least-squares"])
 
@@ -117,7 +117,7 @@ def test_offsets_are_estimated() -> None:
         key=lambda name: abs(found.nuisances[name][0]),
     )
     assert largest == "offset of joint 4"
-    apart = sg.calibrate(moved, "least-squares", stages=["springs"], models=False)
+    apart = sg.calibrate(moved, "least-squares", stages=["springs"])
     error = abs(np.log(found.values[3] / TRUE[3]))
     assert error < 0.6 * abs(np.log(apart.parameters["k4"] / TRUE[3]))
 
@@ -222,22 +222,12 @@ def test_problem_without_angles_is_fitted_by_least_squares() -> None:
 
 @pytest.mark.slow
 def test_ensemble_lies_beside_the_finger(tmp_path) -> None:
-    result = sg.calibrate(good(0), stages=["springs", "torques"], models=False)
+    result = sg.calibrate(good(0), stages=["springs", "torques"])
     sg.calibration.save_calibration(result, tmp_path)
     known = load_finger_ensemble(tmp_path / "finger.yaml")
     assert known.size == 200
     assert known.columns["stiffness_1"].mean() == pytest.approx(result.parameters["k1"], rel=0.1)
     assert known.columns["gain_1"].std() > 0.0
-
-
-@pytest.mark.slow
-def test_warning_for_a_swarm_that_has_not_converged() -> None:
-    from softgrasp.calibration.optimizers import Swarm
-
-    result = sg.calibrate(
-        good(0), "pso", stages=["springs"], models=False, swarm=Swarm(iterations=5)
-    )
-    assert any("the swarm has not converged" in text for text in result.warnings)
 
 
 @pytest.mark.slow

@@ -86,7 +86,7 @@ def test_documents_are_plain_data(value: Any, plain: Any) -> None:
 
 @pytest.fixture(scope="module")
 def one_wrong_row() -> sg.calibration.CalibrationResult:
-    return sg.calibrate(table(), models=False)
+    return sg.calibrate(table())
 
 
 @pytest.mark.slow
@@ -127,7 +127,7 @@ def test_a_wrong_row_is_no_error_of_the_others(
 )  # fmt: skip
 def test_readings_that_fit_worse_are_not_reported(name: str, kept: str, gone: str) -> None:
     stages = ["springs"] if name.startswith("decimal") else ["torques"]
-    verdict = sg.calibrate(wrong(name), stages=stages, models=False).credibility
+    verdict = sg.calibrate(wrong(name), stages=stages).credibility
     sentences = " | ".join(one.sentence for one in verdict.findings)
     assert kept in sentences
     assert gone not in sentences
@@ -140,7 +140,7 @@ def test_two_wrong_rows_keep_their_numbers_of_the_table() -> None:
     hung[2] = hung[2].replace(angles=tuple((TABLE[2] / 1.37).tolist()))
     for row in (1, 4):
         hung[row] = hung[row].replace(angles=tuple(-angle for angle in hung[row].angles))
-    verdict = sg.calibrate(problem.replace(hung=tuple(hung)), models=False).credibility
+    verdict = sg.calibrate(problem.replace(hung=tuple(hung))).credibility
     starts = {one.sentence[:21] for one in verdict.findings if one.values}
     assert starts == {"springs: row 2, of 20", "springs: row 5, of 80"}
     covered = {number for one in verdict.findings for number in one.values}
@@ -150,7 +150,7 @@ def test_two_wrong_rows_keep_their_numbers_of_the_table() -> None:
 @pytest.mark.slow
 def test_an_interval_of_many_decades_is_none_with_what_determines_it() -> None:
     hung = tuple(one.replace(angles=one.angles[:3]) for one in table().hung[:2])
-    result = sg.calibrate(table().replace(hung=hung), "least-squares", models=False)
+    result = sg.calibrate(table().replace(hung=hung), "least-squares")
     for low, high in result.intervals.values():
         assert not math.isfinite(high) or high / max(low, 1e-300) <= 1e6
     texts = [text for text in result.warnings if "not determined by these measurements" in text]
@@ -162,7 +162,7 @@ def test_an_interval_of_many_decades_is_none_with_what_determines_it() -> None:
 @pytest.mark.slow
 def test_the_value_of_a_parameter_is_reported_once() -> None:
     """Findings name parameters; their values are those of the result."""
-    verdict = sg.calibrate(wrong("joint 3 held"), stages=["springs"], models=False).credibility
+    verdict = sg.calibrate(wrong("joint 3 held"), stages=["springs"]).credibility
     assert any("k3" in one.sentence for one in verdict.findings)
     assert not any("k3 =" in one.sentence for one in verdict.findings)
 

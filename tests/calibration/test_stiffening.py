@@ -56,7 +56,7 @@ def measured(
 def test_stiffening_is_recovered_and_none_is_compatible_with_zero(
     stiffening: float, forces: bool
 ) -> None:
-    result = sg.calibrate(measured(stiffening, forces=forces), models=False)
+    result = sg.calibrate(measured(stiffening, forces=forces))
     low, high = result.intervals["s"]
     assert low < stiffening / STIFFENING_UNIT < high
     assert high - low < 0.15
@@ -71,7 +71,7 @@ def test_stiffening_is_recovered_and_none_is_compatible_with_zero(
 
 @pytest.mark.slow
 def test_least_squares_estimate_it_with_the_errors_of_the_springs() -> None:
-    result = sg.calibrate(measured(), "least-squares", models=False)
+    result = sg.calibrate(measured(), "least-squares")
     low, high = result.intervals["s"]
     assert low < TRUE / STIFFENING_UNIT < high
     assert 0.01 < result.standard_errors["s"] < 0.1
@@ -80,7 +80,7 @@ def test_least_squares_estimate_it_with_the_errors_of_the_springs() -> None:
 @pytest.mark.slow
 def test_one_pressure_does_not_determine_it() -> None:
     """A softer finger with a smaller gain bends as much there."""
-    result = sg.calibrate(measured(forces=False, bends=1), models=False)
+    result = sg.calibrate(measured(forces=False, bends=1))
     assert "s" in result.undetermined
     low, high = result.intervals["s"]
     assert low < 0.0 < high
@@ -91,7 +91,7 @@ def test_a_finger_that_does_not_estimate_it_keeps_it() -> None:
     """A described stiffening acts in all virtual experiments."""
     finger = true_finger().replace(stiffness_pressure=TRUE)
     problem = measured().replace(stiffness_pressure=False, finger=finger, bends=())
-    result = sg.calibrate(problem, models=False)
+    result = sg.calibrate(problem)
     assert "s" not in result.parameters
     assert result.finger.stiffness_pressure == TRUE
 
@@ -137,7 +137,7 @@ def test_the_verdict_is_on_the_finger_that_stiffens(monkeypatch: pytest.MonkeyPa
         return assess_credibility(problem, experiments, *rest)
 
     monkeypatch.setattr("softgrasp.calibration.calibrate.assess_credibility", assess)
-    result = sg.calibrate(measured(forces=False), "least-squares", models=False)
+    result = sg.calibrate(measured(forces=False), "least-squares")
     assert used == [result.finger.stiffness_pressure]
     assert used[0] > 0.5 * TRUE
 
@@ -146,6 +146,6 @@ def test_the_verdict_is_on_the_finger_that_stiffens(monkeypatch: pytest.MonkeyPa
 def test_held_out_bends_leave_the_forces_to_fit() -> None:
     problem = measured()
     bends = tuple(one.replace(held_out=True) for one in problem.bends)
-    result = sg.calibrate(problem.replace(bends=bends), "least-squares", models=False)
+    result = sg.calibrate(problem.replace(bends=bends), "least-squares")
     assert result.stage("torques").residual_unit == "N"
     assert "s" in result.parameters

@@ -205,7 +205,7 @@ def test_a_saved_calibration_of_an_arm_is_read_back_and_gives_the_same_report(
 
 
 def test_a_saved_calibration_of_an_unknown_kind_is_refused(tmp_path: Path) -> None:
-    content = {"schema_version": 3, "method": "pso", "seed": 0, "warnings": [], "stages": [],
+    content = {"schema_version": 4, "method": "pso", "seed": 0, "warnings": [], "stages": [],
                "status": "DONE", "problem": {"leg": {}}}  # fmt: skip
     (tmp_path / "calibration.json").write_text(json.dumps(content))
     np.savez(tmp_path / "calibration.npz")

@@ -24,7 +24,7 @@ SEEDS = range(6)
 def test_least_squares_need_a_tenth_of_the_evaluations_of_a_swarm_and_find_more() -> None:
     left, unknown = [], []
     for seed in SEEDS:
-        result = calibrate(hung(seed), "least-squares", models=False)
+        result = calibrate(hung(seed), "least-squares")
         assert result.evaluations <= 150
         left.append(math.degrees(result.stage("springs").held_out_residual))
         unknown.append({"k6", "k7"} <= set(result.undetermined))
@@ -36,7 +36,7 @@ def test_least_squares_need_a_tenth_of_the_evaluations_of_a_swarm_and_find_more(
 def test_the_swarm_of_the_paper() -> None:
     left = []
     for seed in SEEDS:
-        stage = calibrate(hung(seed), "pso", seed, models=False).stage("springs")
+        stage = calibrate(hung(seed), "pso", seed).stage("springs")
         assert len(stage.history) == 100
         assert {len(step.fitness) for step in stage.history} == {14}
         left.append(math.degrees(stage.held_out_residual))

@@ -22,13 +22,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import trimesh
 
 import softgrasp as sg
 from softgrasp import assets, cli
 from softgrasp.backends.wbt import problems, read_world
-from softgrasp.calibration import stages
 from softgrasp.calibration.files import load_problem
 from softgrasp.errors import SoftgraspError
 from softgrasp.hydraulics.files import load_hydraulic_arm, load_torques
@@ -55,8 +53,6 @@ PIECES = (
     *(b"<!DOCTYPE a [<!ENTITY b 'c'>]>", b"A" * 100_000, b"../" * 50, b"\n" * 1000, b": - : -"),
     *(b"${" + b"9**" * 20 + b"9}", b"!!python/object:os.system", b"\t", b"'", b'"', b"null"),
 )  # fmt: skip
-REQUESTED = np.array([[1.0, 2.0], [3.0, 4.0]])
-"""Parameters of an evaluation in the journal of a calibration."""
 _NUMBER = re.compile(rb"-?\d+\.?\d*(?:[eE][-+]?\d+)?")
 _WORD = re.compile(rb"[A-Za-z_]{3,}")
 
@@ -234,15 +230,6 @@ def _sweep(target: Path) -> Path:
     return target / "sweep" / "rows.jsonl"
 
 
-def _journal(directory: Path) -> Any:
-    return stages.Journal(directory, "a problem")
-
-
-def _evaluations(target: Path) -> Path:
-    _journal(target).record("springs", REQUESTED, 2.0 * REQUESTED)
-    return target / stages.NAME
-
-
 def _twin_record(target: Path) -> Path:
     bench = Bench(twin.load_twin().replace(dynamics=None))
     recorder = TwinRecorder(target, bench.twin)
@@ -310,7 +297,6 @@ def kinds() -> dict[str, Kind]:
         "trajectory": Kind(_beside(_result, "trajectory.npz"), result),
         "journal": Kind(_sweep, rows),
         "sweep_plan": Kind(_beside(_sweep, "plan.json"), rows),
-        "evaluations": Kind(_evaluations, lambda p: _journal(p.parent).known("springs", REQUESTED)),
         "world": Kind(_of_tests("backends/wbt/pinch.wbt"), lambda p: problems(read_world(p))),
         "flange_journal": Kind(_flange_journal, twin.load_flange_samples),
         "record": Kind(_twin_record, record),

@@ -241,9 +241,7 @@ def test_springs_from_leaning_valleys_need_the_unloaded_photograph(tmp_path):
         problem = problem_from(
             {"finger": "paper000", "photos": str(tmp_path), "zero": zero}, tmp_path
         ).problem
-        stage = sg.calibrate(problem, "least-squares", stages=["springs"], models=False).stage(
-            "springs"
-        )
+        stage = sg.calibrate(problem, "least-squares", stages=["springs"]).stage("springs")
         away[zero] = np.abs(np.log(stage.values[[0, 1, 2, 4]]) - truth)
     assert away["unloaded"].max() < 0.15
     assert away["design"].max() > 2.0 * away["unloaded"].max()
