@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable
 from dataclasses import asdict
@@ -53,14 +52,6 @@ def check(
     mass: Annotated[
         float | None, Option(metavar="KG", help="With --fix: known mass of all links together.")
     ] = None,
-    buckling: Annotated[
-        bool,
-        Option(
-            "--buckling",
-            help="Of a robot with bendable segments: the multiple of its weight, and the force on "
-            "its ends, at which it buckles from its straight shape.",
-        ),
-    ] = False,
     out: Annotated[
         Path | None,
         Option(
@@ -87,8 +78,6 @@ def check(
         raise DescriptionError(f"{option}: expected --finger with it, found none")
     if mass is not None and not fix:
         raise DescriptionError("--mass: expected --fix with it, found none")
-    if buckling and kind != "robot":
-        raise DescriptionError(f"--buckling: expected a robot, found: {kind}")
     from softgrasp.cli.properties import document_checks
     from softgrasp.report.grasp_report import FINGER
 
@@ -103,8 +92,6 @@ def check(
                 "finger" if finger else kind, what, units, reading=options.finger_mesh,
                 figure=None if out is None else out / FINGER,
             )  # fmt: skip
-        if buckling:
-            document["buckling"] = buckling_properties(what)
     if out is not None and not fix:
         terminal.save_json(document, out / "check.json")
     if json:
@@ -113,27 +100,6 @@ def check(
         print_document(document)
     if document["problems"]:
         raise typer.Exit(PROBLEMS)
-
-
-def buckling_properties(what: str) -> dict[str, Any]:
-    """Return the buckling loads of a robot as plain data; None where it never buckles.
-
-    Raises:
-        DescriptionError: It has no bendable segments.
-        BuildError: It makes no model.
-    """
-    from softgrasp.checks import buckling_loads
-    from softgrasp.io.load import load_robot
-
-    with warnings.catch_warnings():  # remarks of the checks
-        warnings.simplefilter("ignore", SoftgraspWarning)
-        loads = buckling_loads(load_robot(what))
-    forces = {name: _finite(force) for name, force in loads.tip_forces.items()}
-    return {"weight_factor": _finite(loads.weight_factor), "tip_forces_N": forces}
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
 
 
 # Output.

@@ -111,8 +111,8 @@ def test_the_barrett_is_fixed_on_the_command_line(run):
     ran = run("check", outside_file(BARRETT), "--json")
     assert ran.code == 1
     assert ran.json["problems"] == [
-        "robot 'bhand_model': expected 0.001 … 1000 kg in all, found 264277 kg; with links of "
-        "unusual density corrected it is 0.6422 kg: softgrasp check FILE --fix --out FIXED.urdf"
+        "robot 'bhand_model': expected 0.001 … 1000 kg in all, found 264277 kg; masses are in "
+        "kg; --fix corrects those of unusual density"
     ]
     assert len(ran.json["remarks"]) >= 8  # the import replaces its masses and inertias
     fixed = run("check", outside_file(BARRETT), "--fix", "--out", "fixed.urdf", "--json")
