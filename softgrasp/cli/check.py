@@ -49,9 +49,6 @@ def check(
             help="Repair a robot: units, inertia, limits of followers; --out names the file.",
         ),
     ] = False,
-    mass: Annotated[
-        float | None, Option(metavar="KG", help="With --fix: known mass of all links together.")
-    ] = None,
     out: Annotated[
         Path | None,
         Option(
@@ -76,8 +73,6 @@ def check(
         raise DescriptionError(f"--finger: expected a mesh, found: {kind}")
     for option in () if finger else options.of_mesh_hands:
         raise DescriptionError(f"{option}: expected --finger with it, found none")
-    if mass is not None and not fix:
-        raise DescriptionError("--mass: expected --fix with it, found none")
     from softgrasp.cli.properties import document_checks
     from softgrasp.report.grasp_report import FINGER
 
@@ -86,7 +81,7 @@ def check(
     with terminal.progress_bar() as update, listening(update):
         update(f"reading {what}", None)
         if fix:
-            document = fix_robot(kind, what, out, mass)
+            document = fix_robot(kind, what, out)
         else:
             document = document_checks(
                 "finger" if finger else kind, what, units, reading=options.finger_mesh,
@@ -149,8 +144,8 @@ def _text(value: Any) -> str:
 # Repairs.
 
 
-def fix_robot(kind: Kind, what: str, out: Path | None, mass: float | None) -> dict[str, Any]:
-    """Write a robot repaired with a mass [kg], if known, and return the repairs as plain data.
+def fix_robot(kind: Kind, what: str, out: Path | None) -> dict[str, Any]:
+    """Write a repaired robot, and return the repairs as plain data.
 
     Raises:
         DescriptionError: It is no robot, or ``out`` names no file of the right kind.
@@ -169,8 +164,8 @@ def fix_robot(kind: Kind, what: str, out: Path | None, mass: float | None) -> di
         warnings.simplefilter("ignore", SoftgraspWarning)
         robot = load_robot(what)
     file = _target(out, bool(robot.bendables), Path(what))
-    changes = repairs(robot, total_mass=mass)
-    written = repair_robot(robot, total_mass=mass)
+    changes = repairs(robot)
+    written = repair_robot(robot)
     edits: tuple[Edit, ...] = ()
     before = after = document_checks(kind, what)
     verdict = f"{before['verdict']}; nothing that --fix can repair was found ({REPAIRABLE}), and "
