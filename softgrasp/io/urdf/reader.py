@@ -642,8 +642,8 @@ def hydraulics_tree(robot: Element) -> dict[str, Any]:
         return {}
     _refuse_unknown(element, _HYDRAULICS)
     parts = {tag: only(required(element, "drive"), tag) for tag in _HYDRAULICS["drive"]}
-    drive = {tag: _attributes(part, "flow") for tag, part in parts.items() if part is not None}
-    tree: dict[str, Any] = {"drive": drive, **_attributes(element)}
+    inner = {tag: _attributes(part, "flow") for tag, part in parts.items() if part is not None}
+    tree: dict[str, Any] = {"drive": inner, **_attributes(element)}
     load, gravity = only(element, "tip_load"), only(element, "gravity")
     if load is not None:
         vectors = {k: numbers(load, k, 3) for k in ("force", "moment") if k in load.attrib}
