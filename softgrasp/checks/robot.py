@@ -47,9 +47,8 @@ from softgrasp.io.urdf.links import (
     Range,
     follow,
     limits_of,
-    parts_of,
+    touching,
 )
-from softgrasp.model.shapes import join_inertia, part_pose
 
 USUAL_MASS = (1e-3, 1e3)
 """Usual mass of a whole robot [kg]."""
@@ -127,21 +126,12 @@ def _mass_check(robot: Robot) -> Check:
 def _massless(robot: Robot) -> Iterator[Finding]:
     for joint in robot.joints:
         links = None if joint.type == "fixed" else _massless_links(robot, joint.child)
-        if links is None:
-            continue
-        shapes = [
-            (item.shape, part_pose(item.shape, item.pose))
-            for link in links
-            for item in parts_of(link, np.eye(4))
-        ]
-        subject, expected = f"joint '{joint.name}'", "a mass in what it moves"
-        if not shapes:
+        if links is not None:
             advice = f"a simulation uses {1e6 * EMPTY.mass:g} mg"
-            yield finding("remark", subject, expected, "none", advice)
-            continue
-        mass, *_ = join_inertia(shapes, mass=None, density=HULL_DENSITY)
-        advice = f"a simulation uses {mass:.3g} kg, that of its shapes at {HULL_DENSITY:g} kg/m³"
-        yield finding("remark", subject, expected, "none", advice, mass_kg=mass)
+            if any(touching(link) for link in links):
+                advice = f"a simulation uses that of its shapes at {HULL_DENSITY:g} kg/m³"
+            expected = "a mass in what it moves"
+            yield finding("remark", f"joint '{joint.name}'", expected, "none", advice)
 
 
 def _massless_links(robot: Robot, link: str) -> list[Link] | None:
