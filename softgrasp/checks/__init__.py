@@ -5,7 +5,6 @@ from __future__ import annotations
 from softgrasp._lazy import lazy_names
 
 NAMES = {
-    "checks.robot": ("BucklingLoads", "buckling_loads"),
     "checks.json_schema": ("schema_of",),
     "checks.repair": ("Repair", "repair_robot", "repairs"),
     "checks.report": ("Finding", "Inspection"),

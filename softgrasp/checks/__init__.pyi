@@ -4,7 +4,5 @@ from softgrasp.checks.repair import repair_robot as repair_robot
 from softgrasp.checks.repair import repairs as repairs
 from softgrasp.checks.report import Finding as Finding
 from softgrasp.checks.report import Inspection as Inspection
-from softgrasp.checks.robot import BucklingLoads as BucklingLoads
-from softgrasp.checks.robot import buckling_loads as buckling_loads
 
 NAMES: dict[str, tuple[str, ...]]

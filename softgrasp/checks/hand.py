@@ -42,7 +42,6 @@ from softgrasp.description.hand import GraspPreset, Hand
 from softgrasp.description.object import GraspObject
 from softgrasp.description.scene import GraspScene
 from softgrasp.errors import BuildError, DescriptionError, SoftgraspWarning
-from softgrasp.io.grasp_presets import GRASPS
 from softgrasp.io.hand_sanity import LONGEST_FINGER, millimetres_doubt
 from softgrasp.io.mesh_repair import as_solid
 from softgrasp.io.mjcf.closing_motion import geom_hull
@@ -62,12 +61,6 @@ USUAL_MASS = (0.01, 10.0)
 """Usual mass of the moving links of a hand [kg]."""
 USUAL_SPAN = (2e-3, LONGEST_FINGER)
 """Usual length of the longest finger [m]."""
-SAMPLES = 41
-"""Positions over a joint's range at which collisions are computed."""
-DEEPER = 1e-4
-"""How much deeper than at the start two parts must overlap to block a joint [m]."""
-BLOCKED, UNREACHABLE = 0.5, 0.97
-"""Blocked fractions of a joint's range: for a remark, and for a joint without use [–]."""
 LOCKED = 1e-6
 """Width of a range below which a joint is locked [rad or m]."""
 PROBE_RADIUS, PROBE_DENSITY = 5e-3, 700.0
@@ -97,7 +90,6 @@ def inspect_hand(hand: Hand) -> Inspection:
         as_remarks(inertia_check(bodies)),
         _limit_check(built),
         overlap_check(built),
-        check_blocked(built),
         closing_check(built),
         reach_check(built),
         build_check(built),
@@ -191,49 +183,6 @@ def overlap_check(hand: HandModel) -> Check:
     return Check("overlap", f"{pairs} in {count}", tuple(findings))
 
 
-def check_blocked(hand: HandModel) -> Check:
-    """Check for joints whose phalanges collide with the hand over most of their range.
-
-    A joint that closes with nearly no free range is a problem where no other actuator moves the
-    other part.
-    """
-    starts = list({start.tobytes(): start for start in map(hand.start_of, GRASPS)}.values())
-    # of several grasps, that with the smallest fraction counts
-    blocked = {
-        joint.name: min((_find_block(hand, joint, s) for s in starts), key=lambda pair: pair[0])
-        for joint in hand.joints
-        if joint.limited[0] and joint.range[1] - joint.range[0] > LOCKED
-    }
-    closing = _closing_joints(hand)
-    findings = tuple(
-        finding(
-            "problem"
-            if fraction > UNREACHABLE and name in closing and _stays(hand, name, blocker)
-            else "remark",
-            f"joint '{name}'",
-            f"phalanges free over at least {100 * (1 - BLOCKED):g} % of its range",
-            f"{100 * fraction:.0f} % blocked by {blocker}, the other joints at their start",
-            "narrow its limits, or move the parts apart",
-            blocked_fraction=fraction,
-        )
-        for name, (fraction, blocker) in blocked.items()
-        if fraction > BLOCKED
-    )
-    largest = max((fraction for fraction, _ in blocked.values()), default=0.0)
-    joints = format_count(len(blocked), "joint")
-    measured = f"at most {100 * largest:.0f} % of a range blocked, {joints}"
-    return Check("reachable", measured, findings)
-
-
-def _stays(hand: HandModel, joint: str, blocker: str) -> bool:
-    """Return whether no actuator of another joint moves the blocking body."""
-    return not any(
-        actuator.joint != joint and actuator.limits[0] < actuator.limits[1]
-        for actuator in hand.hand.actuators
-        if blocker in actuator.stops
-    )
-
-
 def _overlap(hand: HandModel, where: str, depths: dict[Pair, float], *, elsewhere: bool) -> Finding:
     deepest = sorted(depths, key=lambda pair: -depths[pair])
     overlaps = ", ".join(f"{p.first} and {p.second} {MM * depths[p]:.2f} mm" for p in deepest[:3])
@@ -244,51 +193,6 @@ def _overlap(hand: HandModel, where: str, depths: dict[Pair, float], *, elsewher
     actual = f"{format_count(len(depths), 'pair')} that overlap: {overlaps}{more}"
     numbers = {"pairs": len(depths), "deepest_m": depths[deepest[0]]}
     return finding("remark", f"hand '{hand.hand.name}'", expected, actual, advice, **numbers)
-
-
-def _find_block(hand: HandModel, joint: JointView, start: Array) -> tuple[float, str]:
-    """Return the fraction of a joint's range with collisions, and the body collided with most.
-
-    The other joints have the start posture (nq,) of a grasp.
-    """
-    model, data = hand.model, hand.data
-    moved = _downstream(model, int(joint.bodyid[0]))
-    geoms = [(model.geom(pair.first).id, model.geom(pair.second).id) for pair in hand.pairs]
-    bodies = [tuple(int(model.geom_bodyid[geom]) for geom in pair) for pair in geoms]
-    crossing = [i for i, (a, b) in enumerate(bodies) if (a in moved) != (b in moved)]
-    if not crossing:
-        return 0.0, ""
-    posture, blockers = start.copy(), list[str]()
-
-    def depths() -> Array:
-        data.qpos[:] = hand.with_followers(posture)
-        mujoco.mj_kinematics(model, data)
-        near = (mujoco.mj_geomDistance(model, data, *geoms[i], DEEPER, None) for i in crossing)
-        return -np.fromiter(near, float)
-
-    # parts that overlap at the start do not collide in a simulation
-    at_start = depths()
-    crossing = [i for i, depth in zip(crossing, at_start, strict=True) if depth <= START_TOLERANCE]
-    if not crossing:
-        return 0.0, ""
-    rest = np.maximum(depths(), 0.0)
-    for value in np.linspace(float(joint.range[0]), float(joint.range[1]), SAMPLES):
-        posture[int(joint.qposadr[0])] = value
-        over = depths() - rest
-        worst = int(np.argmax(over))
-        if over[worst] > DEEPER:
-            first, second = bodies[crossing[worst]]
-            blockers.append(model.body(second if first in moved else first).name)
-    return len(blockers) / SAMPLES, max(blockers, key=blockers.count, default="")
-
-
-def _downstream(model: mujoco.MjModel, body: int) -> set[int]:
-    """Return a body and its subtree."""
-    bodies = {body}
-    for index in range(body + 1, model.nbody):
-        if int(model.body_parentid[index]) in bodies:
-            bodies.add(index)
-    return bodies
 
 
 # Grasps

@@ -15,7 +15,7 @@ from softgrasp.errors import DescriptionError
 REPLACED = ("density", "inertia", "mimic")
 """Checks of a robot whose findings spoil no grasp: reading it as a hand replaces impossible
 inertias and the limits of followers, and the scene compensates the weight of its links."""
-OF_HANDS = ("size", "overlap", "reachable", "closing", "reach", "build")
+OF_HANDS = ("size", "overlap", "closing", "reach", "build")
 """Checks of hands that robots do not have."""
 
 

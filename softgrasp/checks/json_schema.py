@@ -8,9 +8,7 @@ so that any unit fits. What depends on several fields at once only softgrasp its
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, get_args
 
 from pydantic import BaseModel
@@ -18,7 +16,7 @@ from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import core_schema
 
 from softgrasp.description.arm import Arm
-from softgrasp.description.base import LARGEST, field_docs
+from softgrasp.description.base import LARGEST
 from softgrasp.description.calibration import CalibrationProblem, FingerRelease
 from softgrasp.description.contact import Bellows
 from softgrasp.description.finger import Convention
@@ -81,13 +79,12 @@ def schema_of(kind: str) -> Schema:
     for name, change in CHANGES.items():
         if name in definitions and kind != "grasps":  # JSON that holds nothing else
             change(definitions[name])
-    used = _list_used(model.__name__, definitions)
     return {
         "$schema": DIALECT,
         "title": f"softgrasp {kind}",
         "description": about,
         **_reference(model.__name__),
-        "$defs": {name: definitions[name] for name in sorted(used)},
+        "$defs": dict(sorted(definitions.items())),
     }
 
 
@@ -96,28 +93,11 @@ def _definitions(model: type[BaseModel]) -> dict[str, Schema]:
     schema = model.model_json_schema(schema_generator=_Generator)
     definitions: dict[str, Schema] = schema.pop("$defs", {})
     definitions[model.__name__] = schema
-    for part in _models(model, set()):
-        docs = field_docs(part)
-        for name, field in definitions.get(part.__name__, {}).get("properties", {}).items():
+    for part in definitions.values():
+        for field in part.get("properties", {}).values():
             _shorten(field)
-            if name in docs:
-                field["description"] = " ".join(docs[name].split())
     _choose_by_type(definitions, definitions)
     return definitions
-
-
-def _models(model: type[BaseModel], seen: set[type[BaseModel]]) -> Iterator[type[BaseModel]]:
-    """Yield a description and all descriptions in its fields."""
-    if model in seen:
-        return
-    seen.add(model)
-    yield model
-    pending = [field.annotation for field in model.model_fields.values()]
-    while pending:
-        annotation = pending.pop()
-        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-            yield from _models(annotation, seen)
-        pending += get_args(annotation)
 
 
 def _shorten(schema: Any) -> None:
@@ -156,17 +136,6 @@ def _choose_by_type(schema: Any, definitions: dict[str, Schema]) -> None:
         stated = {"properties": {"type": {"const": word}}, "required": ["type"]}
         condition = {"not": {"required": ["type"]}} if word is None else stated
         schema["allOf"].append({"if": condition, "then": kind})
-
-
-def _list_used(name: str, definitions: dict[str, Schema]) -> set[str]:
-    """Return the names of a definition and of those to which it refers, also through others."""
-    names: set[str] = set()
-    pending = [name]
-    while pending:
-        if (name := pending.pop()) not in names:
-            names.add(name)
-            pending += re.findall(r'"#/\$defs/(\w+)"', json.dumps(definitions[name]))
-    return names
 
 
 # Forms that the readers accept besides the fields of a description.

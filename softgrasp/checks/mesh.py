@@ -35,7 +35,7 @@ from softgrasp.io.mesh import (
     mesh_solid,
     size_doubt,
 )
-from softgrasp.io.mesh_repair import Solid, as_solid, hull_of
+from softgrasp.io.mesh_repair import Solid
 from softgrasp.model.object import USUAL_DENSITY, density_guess, object_mass
 from softgrasp.model.shapes import extent, inertia_tensor, mass_properties
 
@@ -49,8 +49,6 @@ MANY_FACES = 10_000
 SMALL_DIFFERENCE = 0.05
 """Relative difference of volumes of parts and mesh above which there is a remark [–], as CoACD's
 threshold allows."""
-HULL_INERTIA = 1.1
-"""Inertia of the hull over that of the mesh at the same mass, for a remark [–]."""
 MM = 1e3
 
 
@@ -140,7 +138,6 @@ def mesh_checks(shape: Mesh, subject: str) -> list[Check]:
         _size(solid, shape, subject),
         _surface(solid, subject),
         _origin(solid, subject),
-        _against_hull(solid, subject),
         _faces(solid, subject),
         _parts(shape, solid, body, subject, failure),
     ]
@@ -194,27 +191,6 @@ def _origin(solid: Solid, subject: str) -> Check:
         fraction_of_extent=away / size,
     )
     return Check("origin", f"centre of mass {text}", (odd,) if away > OFF_CENTER * size else ())
-
-
-def _against_hull(solid: Solid, subject: str) -> Check:
-    """Compare with the inertia of the convex hull at the same mass, which other programs use."""
-    hull = hull_of(solid.vertices)
-    other = as_solid(hull).inertia / hull.volume
-    ratio = float(np.trace(other) / np.trace(solid.inertia / solid.volume))
-    measured = f"hull has {ratio:.3g} x the inertia at the same mass"
-    if 1.0 / HULL_INERTIA <= ratio <= HULL_INERTIA:
-        return Check("hull", measured)
-    odd = finding(
-        "remark",
-        subject,
-        "about the inertia of its hull",
-        f"{1.0 / ratio:.3g} x that of the hull at the same mass, "
-        f"{solid.volume / solid.hull_volume:.3g} x its volume",
-        "softgrasp uses that of the mesh; with that of the hull motions are wrong",
-        hull_inertia_to_mesh=ratio,
-        hull_volume_to_mesh=solid.hull_volume / solid.volume,
-    )
-    return Check("hull", measured, (odd,))
 
 
 def _faces(solid: Solid, subject: str) -> Check:

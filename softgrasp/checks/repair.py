@@ -8,7 +8,7 @@ and m·R². Everything else is left as it is.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -28,7 +28,6 @@ from softgrasp.checks.bodies import (
 from softgrasp.checks.robot import RANGE_TOLERANCE, USUAL_MASS, couplings, odd_limits
 from softgrasp.description.bendable import Inertial
 from softgrasp.description.robot import Link, RigidJoint, Robot
-from softgrasp.errors import DescriptionError
 from softgrasp.io.urdf.length_unit import in_metres, unit_doubt
 from softgrasp.mechanics.robot_kinematics import inertia_moments, origin_frame
 
@@ -65,7 +64,7 @@ class Repair:
         return f"{what} '{self.part}': {self.field} {before} → {after} {unit}: {self.reason}"
 
 
-def repairs(robot: Robot, *, total_mass: float | None = None) -> tuple[Repair, ...]:
+def repairs(robot: Robot) -> tuple[Repair, ...]:
     """List the repairs of a robot, in the order in which they are made.
 
     Lengths in millimetres are converted, of the whole file or of its meshes; limits in degrees or
@@ -75,50 +74,33 @@ def repairs(robot: Robot, *, total_mass: float | None = None) -> tuple[Repair, .
     geometry. Limits of a mimic joint are widened to the range that its leader requires. Links
     without geometry are changed only where all others have the same wrong unit of mass.
 
-    Args:
-        robot: The robot.
-        total_mass: Sum to which all masses are scaled afterwards [kg]; by default that of the file
-            with corrected units.
-
     Raises:
-        DescriptionError: A mesh cannot be read, or the total mass is not above 0.
+        DescriptionError: A mesh cannot be read.
     """
-    return _repair(robot, total_mass)[1]
+    return _repair(robot)[1]
 
 
-def repair_robot(robot: Robot, *, total_mass: float | None = None) -> Robot:
+def repair_robot(robot: Robot) -> Robot:
     """Apply the ``repairs`` to a robot, and record them in its ``source``.
 
-    Args:
-        robot: The robot.
-        total_mass: Sum to which all masses are scaled afterwards [kg]; by default that of the file
-            with corrected units.
-
     Raises:
-        DescriptionError: A mesh cannot be read, or the total mass is not above 0.
+        DescriptionError: A mesh cannot be read.
     """
-    result, changes = _repair(robot, total_mass)
+    result, changes = _repair(robot)
     if not changes:
         return robot
     remark = f"repaired by softgrasp ({len(changes)} numbers)"
     return result.replace(source=f"{robot.source}; {remark}" if robot.source else remark)
 
 
-def _repair(robot: Robot, total_mass: float | None) -> tuple[Robot, tuple[Repair, ...]]:
+def _repair(robot: Robot) -> tuple[Robot, tuple[Repair, ...]]:
     """Make the repairs one kind after the other."""
-    if total_mass is not None and not (math.isfinite(total_mass) and total_mass > 0.0):
-        raise DescriptionError(f"total_mass: expected a number above 0, found {total_mass:g}")
     changes: list[Repair] = []
     if (doubt := unit_doubt(robot)) is not None:
         before, after = doubt.size
         changes.append(Repair(robot.name, "lengths", (before,), (after,), doubt.cause))
         robot = in_metres(robot, doubt.scale)
-    kinds: tuple[Callable[[Robot], list[Repair]], ...] = (
-        _unit_repairs,
-        lambda robot: _mass_repairs(robot, total_mass),
-        _limit_repairs,
-    )
-    for repairs_of in kinds:
+    for repairs_of in (_unit_repairs, _mass_repairs, _limit_repairs):
         made = repairs_of(robot)
         changes += made
         robot = robot.replace(
@@ -146,25 +128,22 @@ def _unit_repairs(robot: Robot) -> list[Repair]:
 
 
 # Masses and inertias
-def _mass_repairs(robot: Robot, total_mass: float | None) -> list[Repair]:
-    bodies = link_bodies(robot)
+def _mass_repairs(robot: Robot) -> list[Repair]:
+    bodies, made = link_bodies(robot), list[Repair]()
     scaled = _masses(bodies)
-    factor, why = _mass_factor(scaled, total_mass)
-    made: list[Repair] = []
     for body in bodies:
         inertial = robot.link(body.name).inertial
         assert inertial is not None  # of all that link_bodies lists
-        mass, reasons = scaled[body.name]
-        made += _link_repairs(body, inertial, mass, factor, [*reasons, *why])
+        made += _link_repairs(body, inertial, *scaled[body.name])
     return made
 
 
-def _masses(bodies: Sequence[Body]) -> dict[str, tuple[float, list[str]]]:
-    """Return the mass of each body in corrected units [kg], and the reasons."""
+def _masses(bodies: Sequence[Body]) -> dict[str, tuple[float, str]]:
+    """Return the mass of each body in corrected units [kg], and the reason."""
     densities = [body.density for body in bodies if body.density is not None]
     guess, (low, high) = mass_guess(densities, DENSITIES), DENSITIES
     odd = [density for density in densities if not low <= density <= high]
-    masses: dict[str, tuple[float, list[str]]] = {body.name: (body.mass, []) for body in bodies}
+    masses: dict[str, tuple[float, str]] = {body.name: (body.mass, "") for body in bodies}
     # a light link alone is rather a placeholder than a wrong unit
     if guess is None or (guess.factor < 1.0 and 2 * len(odd) < len(densities)):
         return masses
@@ -176,66 +155,48 @@ def _masses(bodies: Sequence[Body]) -> dict[str, tuple[float, list[str]]]:
             why = f"; {density:.4g} kg/m³ becomes {density / guess.factor:.4g} kg/m³"
         if len(odd) == len(densities) if density is None else not low <= density <= high:
             reason = f"divided by {guess.factor:g} ({guess.words}){why}"
-            masses[body.name] = (_round(body.mass / guess.factor), [reason])
+            masses[body.name] = (_round(body.mass / guess.factor), reason)
     return masses
 
 
-def _mass_factor(
-    masses: dict[str, tuple[float, list[str]]], total_mass: float | None
-) -> tuple[float, list[str]]:
-    """Return the factor that corrects the unit of all masses, and the reason."""
-    stated_mass = math.fsum(mass for mass, _ in masses.values())
-    if total_mass is None or not stated_mass:
-        return 1.0, []
-    factor = total_mass / stated_mass
-    return factor, [
-        f"times {factor:.4g} for {total_mass:g} kg of links in all, {stated_mass:.4g} kg before"
-    ]
-
-
-def _link_repairs(
-    body: Body, inertial: Inertial, mass: float, factor: float, reasons: list[str]
-) -> list[Repair]:
-    """Return the repairs of a link with a mass in the right unit [kg] and a factor to the total."""
+def _link_repairs(body: Body, inertial: Inertial, mass: float, reason: str) -> list[Repair]:
+    """Return the repairs of a link with a mass in the right unit [kg]."""
     made = []
-    total = mass if factor == 1.0 else mass * factor
-    if total != inertial.mass:
-        made.append(Repair(body.name, "mass", (inertial.mass,), (total,), "; ".join(reasons)))
+    if mass != inertial.mass:
+        made.append(Repair(body.name, "mass", (inertial.mass,), (mass,), reason))
     unit, rotation = mass / inertial.mass, origin_frame(inertial.origin)[:3, :3]
     plausible = body.density is not None and (DENSITIES[0] <= body.density * unit <= DENSITIES[1])
     uniform = None
     if body.uniform is not None and plausible:
-        scaled = factor * unit * body.uniform
-        moments = inertia_moments(rotation.T @ scaled @ rotation)
+        moments = inertia_moments(rotation.T @ (unit * body.uniform) @ rotation)
         uniform = tuple(
             0.0 if abs(moment) < NEGLIGIBLE * max(moments) else _round(moment) for moment in moments
         )
-    after, why = _inertia(body, inertial, unit, factor, uniform)
+    after, why = _inertia(body, inertial, unit, uniform)
     if after is not None and not np.array_equal(after, inertial.inertia or ()):
         made.append(Repair(body.name, "inertia", inertial.inertia or (), after, why))
     return made
 
 
 def _inertia(
-    body: Body, inertial: Inertial, unit: float, factor: float, uniform: tuple[float, ...] | None
+    body: Body, inertial: Inertial, unit: float, uniform: tuple[float, ...] | None
 ) -> tuple[tuple[float, ...] | None, str]:
     """Return the six numbers of inertia of a link, and the reason.
 
-    ``unit`` is the factor of its mass to the right unit, ``factor`` that to a known total mass [–],
-    ``uniform`` the inertia of a uniform solid of the corrected mass where that is plausible.
+    ``unit`` is the factor of its mass to the right unit [–], ``uniform`` the inertia of a uniform
+    solid of the corrected mass where that is plausible.
     """
     stated, ratio = inertial.inertia, inertia_ratio(body)
     if stated is None or body.moments is None or not is_possible_inertia(body.moments.tolist()):
         what = "none was stated" if stated is None else "no body has the stated one"
-        kept = None if stated is None else _times(stated, factor)
-        return uniform or kept, f"that of a uniform solid of its geometry; {what}"
+        return uniform or stated, f"that of a uniform solid of its geometry; {what}"
     # the stated inertia is that of the stated mass, or already that of the corrected one
     with_mass = unit != 1.0 and (
         ratio is None or abs(math.log(ratio)) <= abs(math.log(ratio / unit))
     )
     if ratio is not None and not with_mass:
         ratio /= unit
-    change = (unit if with_mass else 1.0) * factor
+    change = unit if with_mass else 1.0
     if ratio is None or uniform is None or _fits(body, ratio):
         return _times(stated, change), f"times {change:.4g}, as its mass"
     guess = inertia_guess(ratio, ODD_INERTIA)

@@ -1,28 +1,20 @@
-"""Checks of robots: mass, units, inertia, limits, mimic joints, segments, control; buckling loads.
-
-In the straight state K = Kₑ − λ G: the stiffness of the springs, and a load λ whose joint forces
-have the slopes G. The straight state is lost at the smallest λ > 0 at which K is singular.
-"""
+"""Checks of robots: mass, units, inertia, limits, mimic joints, segments and control."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from itertools import pairwise
+from typing import NamedTuple
 
 import mujoco
 import numpy as np
-from scipy.linalg import eigh
 
 from softgrasp.checks.bodies import (
-    DENSITIES,
-    Body,
     Guess,
     density_check,
     inertia_check,
     link_bodies,
-    mass_guess,
 )
 from softgrasp.checks.hand import hand_bodies
 from softgrasp.checks.report import (
@@ -43,16 +35,20 @@ from softgrasp.description.bendable import (
     BendableActuator,
     Chamber,
 )
-from softgrasp.description.robot import ControlledJoint, Link, Mimic, RigidJoint, Robot
-from softgrasp.description.scene import STANDARD_GRAVITY
+from softgrasp.description.robot import ControlledJoint, Link, RigidJoint, Robot
 from softgrasp.errors import DescriptionError
 from softgrasp.extensions import HARDWARE_CHECKS
 from softgrasp.io.hand_sanity import FULL_ROTATION, TWO_ROTATIONS, stroke_doubt
 from softgrasp.io.urdf.length_unit import largest_lengths, unit_doubt
-from softgrasp.io.urdf.links import EMPTY, HULL_DENSITY, parts_of
-from softgrasp.mechanics.transforms import Array
-from softgrasp.model.robot import robot_model
-from softgrasp.model.shapes import join_inertia, part_pose
+from softgrasp.io.urdf.links import (
+    EMPTY,
+    HULL_DENSITY,
+    Followed,
+    Range,
+    follow,
+    limits_of,
+    touching,
+)
 
 USUAL_MASS = (1e-3, 1e3)
 """Usual mass of a whole robot [kg]."""
@@ -65,10 +61,6 @@ FAR = 30.0
 """Range of a prismatic joint over the largest other length of the robot, for a problem [–]."""
 RANGE_TOLERANCE = 0.01
 """Fraction of the leader's range that may be missing, as files have rounded limits [–]."""
-NUDGE = 1e-6
-"""Step of the central differences [rad or m]."""
-NEVER = 1e-9
-"""Slopes of a load over the stiffness below which it never buckles [–]."""
 
 
 def inspect_robot(robot: Robot) -> Inspection:
@@ -84,7 +76,7 @@ def inspect_robot(robot: Robot) -> Inspection:
         return Inspection("robot", robot.name, (Check("units", doubt.actual, (odd,)),))
     bodies = link_bodies(robot)
     checks = [
-        _mass_check(robot, bodies),
+        _mass_check(robot),
         density_check(bodies),
         inertia_check(bodies),
         _limit_check(robot),
@@ -123,48 +115,23 @@ def _masses(robot: Robot) -> list[float]:
     return [inertial.mass for inertial in inertials if inertial is not None]
 
 
-def _mass_check(robot: Robot, bodies: list[Body]) -> Check:
-    mass, advice = total_mass(robot), "masses are in kg"
-    numbers = {"mass_kg": mass}
-    if (repaired := _mass_by_density(mass, bodies)) is not None:
-        numbers["repaired_mass_kg"] = repaired
-        advice = (
-            f"with links of unusual density corrected it is {repaired:.4g} kg: softgrasp check "
-            "FILE --fix --out FIXED.urdf"
-        )
+def _mass_check(robot: Robot) -> Check:
+    mass, advice = total_mass(robot), "masses are in kg; --fix corrects those of unusual density"
     words = (f"robot '{robot.name}'", "{} kg in all", f"{mass:.6g} kg", advice)
-    odd = beyond(USUAL_MASS, mass, *words, **numbers) if mass else ()
+    odd = beyond(USUAL_MASS, mass, *words, mass_kg=mass) if mass else ()
     heavy = format_count(len(_masses(robot)), "part")
     return Check("mass", f"{mass:.6g} kg in {heavy}", (*_massless(robot), *odd))
-
-
-def _mass_by_density(mass: float, bodies: list[Body]) -> float | None:
-    """Return the total mass with unit errors of links with unusual density corrected [kg]."""
-    low, high = DENSITIES
-    known = [(body.mass, body.density) for body in bodies if body.density is not None]
-    guess = mass_guess([density for _, density in known], DENSITIES)
-    odd = math.fsum(part for part, density in known if not low <= density <= high)
-    return None if guess is None else mass - odd + odd / guess.factor
 
 
 def _massless(robot: Robot) -> Iterator[Finding]:
     for joint in robot.joints:
         links = None if joint.type == "fixed" else _massless_links(robot, joint.child)
-        if links is None:
-            continue
-        shapes = [
-            (item.shape, part_pose(item.shape, item.pose))
-            for link in links
-            for item in parts_of(link, np.eye(4))
-        ]
-        subject, expected = f"joint '{joint.name}'", "a mass in what it moves"
-        if not shapes:
+        if links is not None:
             advice = f"a simulation uses {1e6 * EMPTY.mass:g} mg"
-            yield finding("remark", subject, expected, "none", advice)
-            continue
-        mass, *_ = join_inertia(shapes, mass=None, density=HULL_DENSITY)
-        advice = f"a simulation uses {mass:.3g} kg, that of its shapes at {HULL_DENSITY:g} kg/m³"
-        yield finding("remark", subject, expected, "none", advice, mass_kg=mass)
+            if any(touching(link) for link in links):
+                advice = f"a simulation uses that of its shapes at {HULL_DENSITY:g} kg/m³"
+            expected = "a mass in what it moves"
+            yield finding("remark", f"joint '{joint.name}'", expected, "none", advice)
 
 
 def _massless_links(robot: Robot, link: str) -> list[Link] | None:
@@ -409,53 +376,32 @@ def _control_findings(part: Bendable, joint: ControlledJoint | None) -> Iterator
 
 
 # Mimic joints
-@dataclass(frozen=True)
-class Coupling:
+class Coupling(NamedTuple):
     """A mimic joint and its leader; joint variables in rad or m."""
 
     follower: RigidJoint
     leader: RigidJoint
-    mimic: Mimic
+    law: Followed
 
     @property
-    def requested(self) -> tuple[float, float]:
+    def requested(self) -> Range:
         """Lowest and highest variable of the follower over the whole range of the leader."""
-        factor, offset = self.mimic.multiplier, self.mimic.offset
-        ends = [factor * end + offset if factor else offset for end in _limits(self.leader)]
-        return (min(ends), max(ends))
-
-    @property
-    def possible(self) -> tuple[float, float] | None:
-        """Lowest and highest variable of the leader within the follower's limits, or None."""
-        factor, offset = self.mimic.multiplier, self.mimic.offset
-        (low, high), leads = _limits(self.follower), _limits(self.leader)
-        if factor == 0.0:
-            return leads if low <= offset <= high else None
-        ends = sorted(((low - offset) / factor + 0.0, (high - offset) / factor + 0.0))  # no -0
-        first, last = max(ends[0], leads[0]), min(ends[1], leads[1])
-        return (first, last) if first <= last else None
+        return self.law.image(limits_of(self.leader))
 
     @property
     def fraction(self) -> float:
         """Fraction of the leader's range that is possible [–]."""
-        (low, high), possible = _limits(self.leader), self.possible
-        if possible is None:
-            return 0.0
-        width = high - low
-        if not width or math.isinf(width):
-            (low, high), (first, last) = _limits(self.follower), self.requested
-            return 1.0 if low <= first and last <= high else 0.0
-        return max((possible[1] - possible[0]) / width, 0.0)
+        return self.law.fraction(limits_of(self.follower), limits_of(self.leader))
 
 
 def couplings(robot: Robot) -> list[Coupling]:
-    """Return all joints of a robot that follow another moving joint."""
+    """Return all joints of a robot that follow another one, with the joint that leads them.
+
+    Raises:
+        DescriptionError: Mimic joints form a cycle, or follow a fixed joint.
+    """
     known = {joint.name: joint for joint in robot.joints}
-    return [
-        Coupling(joint, known[joint.mimic.joint], joint.mimic)
-        for joint in robot.joints
-        if joint.mimic is not None and "fixed" not in (joint.type, known[joint.mimic.joint].type)
-    ]
+    return [Coupling(known[name], known[of.leader], of) for name, of in follow(robot).items()]
 
 
 def mimic_check(robot: Robot) -> Check:
@@ -468,27 +414,22 @@ def mimic_check(robot: Robot) -> Check:
     return Check("mimic", f"{format_count(len(coupled), 'follower')}; range possible: {text}", odd)
 
 
-def _limits(joint: RigidJoint) -> tuple[float, float]:
-    if joint.type == "continuous" or joint.lower is None or joint.upper is None:
-        return (-math.inf, math.inf)
-    return (joint.lower, joint.upper)
-
-
 def _finding(coupling: Coupling) -> Finding:
-    follower, leader, mimic = coupling.follower, coupling.leader, coupling.mimic
-    (low, high), (first, last) = _limits(follower), _limits(leader)
+    follower, leader, law = coupling
+    (low, high), (first, last) = limits_of(follower), limits_of(leader)
+    begin, end = law.allowed((low, high), (first, last))
     unit = "m" if follower.type == "prismatic" else "rad"
     where = "nowhere in its range"
-    if coupling.possible is not None:
-        ends = dict.fromkeys(f"{end:.4g}" for end in coupling.possible)
+    if begin <= end:
+        ends = dict.fromkeys((f"{begin:.4g}", f"{end:.4g}"))
         where = f"only {'at' if len(ends) == 1 else 'in'} {' … '.join(ends)}"
     min_, max_ = coupling.requested
-    numbers = {"multiplier": mimic.multiplier, "offset": mimic.offset}
+    numbers = {"multiplier": law.ratio, "offset": law.offset}
     numbers |= {"fraction": coupling.fraction, "lower": low, "upper": high}
     numbers |= {"requested_low": min_, "requested_high": max_}
     expected = (
-        f"limits around {min_:.4g} … {max_:.4g} {unit}, {mimic.multiplier:g} x those of "
-        f"'{leader.name}' ({first:.4g} … {last:.4g}) + {mimic.offset:g}"
+        f"limits around {min_:.4g} … {max_:.4g} {unit}, {law.ratio:g} x those of "
+        f"'{leader.name}' ({first:.4g} … {last:.4g}) + {law.offset:g}"
     )
     actual = (
         f"{low:.4g} … {high:.4g} {unit}: '{leader.name}' can move {where}, "
@@ -497,118 +438,3 @@ def _finding(coupling: Coupling) -> Finding:
     advice = "set the limits that its leader requires, or change the sign of the multiplier"
     finite = {name: value for name, value in numbers.items() if math.isfinite(value)}
     return finding("problem", f"joint '{follower.name}'", expected, actual, advice, **finite)
-
-
-# Buckling loads
-@dataclass(frozen=True)
-class BucklingLoads:
-    """Loads at which a straight robot buckles.
-
-    Args:
-        weight_factor: Multiple of gravity; ∞ where weight alone never does it.
-        tip_forces: Force on the end link of each chain of segments, from its end towards its base,
-            besides the weight [N]; 0 where the weight alone is enough.
-    """
-
-    weight_factor: float
-    tip_forces: dict[str, float]
-
-
-def buckling_loads(robot: Robot, gravity: Array | None = None) -> BucklingLoads:
-    """Compute the buckling loads of a robot with straight segments and locked rigid joints.
-
-    Args:
-        robot: The robot; its number of links is that of the discretisation.
-        gravity: In the frame of its base, (3,) [m/s²]; by default that of its hydraulics, and
-            9.81 m/s² down without.
-
-    Raises:
-        DescriptionError: It has no bendable segment.
-        BuildError: It makes no model.
-    """
-    if not robot.bendables:
-        raise DescriptionError(
-            f"{robot.name}: expected a robot with bendable segments to compute buckling loads, "
-            "found none"
-        )
-    if gravity is None:
-        hydraulics = robot.hydraulics
-        gravity = np.array(STANDARD_GRAVITY if hydraulics is None else hydraulics.gravity)
-    state = _StraightState(robot, gravity)
-    stiffness, weight = np.diag(state.stiffness), state.slopes(state.weight)
-    factor = _critical(weight, stiffness)
-    loaded = stiffness - weight
-    forces = {
-        part.child: 0.0 if factor <= 1.0 else _critical(state.slopes(state.push(part)), loaded)
-        for part in state.last_segments
-    }
-    return BucklingLoads(factor, forces)
-
-
-class _StraightState:
-    """MuJoCo model of a robot near its straight state."""
-
-    def __init__(self, robot: Robot, gravity: Array) -> None:
-        self._model = robot_model(robot)
-        self._model.opt.gravity[:] = gravity
-        self._data = mujoco.MjData(self._model)
-        mujoco.mj_forward(self._model, self._data)
-        model = self._model
-        self._springs = np.flatnonzero(model.jnt_stiffness > 0.0)
-        self._freedoms = model.jnt_dofadr[self._springs]
-        self.stiffness: Array = model.jnt_stiffness[self._springs]
-        """Of the joints of the cells [N·m/rad or N/m], (n,)."""
-        carrying = {
-            int(body)
-            for part in robot.bendables
-            for body in self._ancestors(model.body(f"{part.name}_0").id)
-        }
-        self.last_segments = [
-            part for part in robot.bendables if model.body(part.child).id not in carrying
-        ]
-        """Segments that carry no others."""
-
-    def _ancestors(self, body: int) -> list[int]:
-        bodies = []
-        while body:
-            body = int(self._model.body_parentid[body])
-            bodies.append(body)
-        return bodies
-
-    def weight(self) -> Array:
-        """Joint forces of the weight in the present state, (nv,)."""
-        return np.asarray(-self._data.qfrc_bias)
-
-    def push(self, part: Bendable) -> Callable[[], Array]:
-        """Return the joint forces of a unit force on the end of a segment towards its base."""
-        body = self._model.body(part.child).id
-        mujoco.mj_resetData(self._model, self._data)
-        mujoco.mj_forward(self._model, self._data)
-        along = -self._data.xmat[body].reshape(3, 3)[:, 2]
-
-        def forces() -> Array:
-            jacobian = np.zeros((3, self._model.nv))
-            mujoco.mj_jacBody(self._model, self._data, jacobian, None, body)
-            return np.asarray(along @ jacobian)
-
-        return forces
-
-    def slopes(self, forces: Callable[[], Array]) -> Array:
-        """Compute the symmetric slopes of joint forces of the cells in the straight state."""
-        columns = []
-        for joint in self._springs:
-            ends = []
-            for step in (NUDGE, -NUDGE):
-                mujoco.mj_resetData(self._model, self._data)
-                self._data.qpos[self._model.jnt_qposadr[joint]] += step
-                mujoco.mj_forward(self._model, self._data)
-                ends.append(forces()[self._freedoms].copy())
-            columns.append((ends[0] - ends[1]) / (2.0 * NUDGE))
-        matrix = np.stack(columns, axis=1)
-        return np.asarray(0.5 * (matrix + matrix.T))
-
-
-def _critical(slopes: Array, stiffness: Array) -> float:
-    """Return the smallest positive factor on a load at which the stiffness is lost."""
-    largest = float(eigh(slopes, stiffness, eigvals_only=True)[-1])
-    return 1.0 / largest if largest > NEVER else math.inf

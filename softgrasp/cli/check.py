@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable
 from dataclasses import asdict
@@ -50,17 +49,6 @@ def check(
             help="Repair a robot: units, inertia, limits of followers; --out names the file.",
         ),
     ] = False,
-    mass: Annotated[
-        float | None, Option(metavar="KG", help="With --fix: known mass of all links together.")
-    ] = None,
-    buckling: Annotated[
-        bool,
-        Option(
-            "--buckling",
-            help="Of a robot with bendable segments: the multiple of its weight, and the force on "
-            "its ends, at which it buckles from its straight shape.",
-        ),
-    ] = False,
     out: Annotated[
         Path | None,
         Option(
@@ -85,10 +73,6 @@ def check(
         raise DescriptionError(f"--finger: expected a mesh, found: {kind}")
     for option in () if finger else options.of_mesh_hands:
         raise DescriptionError(f"{option}: expected --finger with it, found none")
-    if mass is not None and not fix:
-        raise DescriptionError("--mass: expected --fix with it, found none")
-    if buckling and kind != "robot":
-        raise DescriptionError(f"--buckling: expected a robot, found: {kind}")
     from softgrasp.cli.properties import document_checks
     from softgrasp.report.grasp_report import FINGER
 
@@ -97,14 +81,12 @@ def check(
     with terminal.progress_bar() as update, listening(update):
         update(f"reading {what}", None)
         if fix:
-            document = fix_robot(kind, what, out, mass)
+            document = fix_robot(kind, what, out)
         else:
             document = document_checks(
                 "finger" if finger else kind, what, units, reading=options.finger_mesh,
                 figure=None if out is None else out / FINGER,
             )  # fmt: skip
-        if buckling:
-            document["buckling"] = buckling_properties(what)
     if out is not None and not fix:
         terminal.save_json(document, out / "check.json")
     if json:
@@ -113,27 +95,6 @@ def check(
         print_document(document)
     if document["problems"]:
         raise typer.Exit(PROBLEMS)
-
-
-def buckling_properties(what: str) -> dict[str, Any]:
-    """Return the buckling loads of a robot as plain data; None where it never buckles.
-
-    Raises:
-        DescriptionError: It has no bendable segments.
-        BuildError: It makes no model.
-    """
-    from softgrasp.checks import buckling_loads
-    from softgrasp.io.load import load_robot
-
-    with warnings.catch_warnings():  # remarks of the checks
-        warnings.simplefilter("ignore", SoftgraspWarning)
-        loads = buckling_loads(load_robot(what))
-    forces = {name: _finite(force) for name, force in loads.tip_forces.items()}
-    return {"weight_factor": _finite(loads.weight_factor), "tip_forces_N": forces}
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
 
 
 # Output.
@@ -183,8 +144,8 @@ def _text(value: Any) -> str:
 # Repairs.
 
 
-def fix_robot(kind: Kind, what: str, out: Path | None, mass: float | None) -> dict[str, Any]:
-    """Write a robot repaired with a mass [kg], if known, and return the repairs as plain data.
+def fix_robot(kind: Kind, what: str, out: Path | None) -> dict[str, Any]:
+    """Write a repaired robot, and return the repairs as plain data.
 
     Raises:
         DescriptionError: It is no robot, or ``out`` names no file of the right kind.
@@ -203,8 +164,8 @@ def fix_robot(kind: Kind, what: str, out: Path | None, mass: float | None) -> di
         warnings.simplefilter("ignore", SoftgraspWarning)
         robot = load_robot(what)
     file = _target(out, bool(robot.bendables), Path(what))
-    changes = repairs(robot, total_mass=mass)
-    written = repair_robot(robot, total_mass=mass)
+    changes = repairs(robot)
+    written = repair_robot(robot)
     edits: tuple[Edit, ...] = ()
     before = after = document_checks(kind, what)
     verdict = f"{before['verdict']}; nothing that --fix can repair was found ({REPAIRABLE}), and "

@@ -33,8 +33,6 @@ SUFFIXES: dict[Kind | Literal["result"], tuple[str, ...]] = {
 }
 """Suffixes of the target by the kind of the source."""
 
-Discs = Literal["fixed", "floating", "revolute"]
-"""Joints of the discs or cells that represent a bendable in plain URDF."""
 States = dict[str, tuple[float, ...]]
 """States of bendables by their names."""
 
@@ -65,11 +63,8 @@ def convert(
         ),
     ] = None,
     discs: Annotated[
-        Discs | None,
-        Option(
-            help="Joints of a bendable in .urdf: of its discs, fixed (default) or floating; or "
-            "revolute, in a chain of cells that bends."
-        ),
+        Literal["fixed", "floating"] | None,
+        Option(help="Joints of the discs that are a bendable in .urdf; fixed by default."),
     ] = None,
     at: Annotated[
         list[str] | None,
@@ -192,18 +187,16 @@ def _model_text(source: str, *, is_hand: bool) -> str:
     return hand_to_mjcf(load_hand(source)) if is_hand else to_mjcf(load_scene(source))
 
 
-def _robot_text(source: str, suffix: str, discs: Discs, at: list[str]) -> str:
+def _robot_text(
+    source: str, suffix: str, discs: Literal["fixed", "floating"], at: list[str]
+) -> str:
     """Return a robot as MJCF, as plain URDF, or as U(C)RDF."""
     from softgrasp.io.load import load_robot
-    from softgrasp.io.urdf import pseudo_rigid_urdf, rigid_urdf, robot_xml
+    from softgrasp.io.urdf import rigid_urdf, robot_xml
 
     robot = load_robot(source)
-    if suffix == URDF and discs != "revolute":
-        return rigid_urdf(robot, states_from(robot, at), discs)
     if suffix == URDF:
-        if at:
-            raise DescriptionError("--at: expected fixed or floating discs, found revolute joints")
-        return pseudo_rigid_urdf(robot)
+        return rigid_urdf(robot, states_from(robot, at), discs)
     if suffix == UCRDF:
         return robot_xml(robot)
     from softgrasp.model.robot import robot_to_mjcf

@@ -183,7 +183,7 @@ def _finger(finger: Any) -> Row:
     return {"joints": len(finger.joints), "mass_kg": mass, "source": finger.source}
 
 
-@_listed("arms", "softgrasp.io.arm:load_arm")
+@_listed("arms", "softgrasp.io.hand:load_arm")
 def _arm(arm: Any) -> Row:
     return {"joints": len(arm.chain.phalanges), "source": arm.source}
 

@@ -7,9 +7,8 @@ from softgrasp._lazy import lazy_names
 NAMES = {
     "evaluation.result_builder": ("write_joint_states",),
     "evaluation.result_files": ("load_result", "save_result"),
-    "io.arm": ("load_arm",),
     "io.files": ("RESULT_FILE", "TRAJECTORY_FILE"),
-    "io.hand": ("load_finger", "save_finger", "save_hand"),
+    "io.hand": ("load_arm", "load_finger", "save_finger", "save_hand"),
     "io.load": ("load_hand", "load_object", "load_robot"),
     "io.mesh_files": ("coarser", "mass_properties", "read_triangles", "Triangles"),
     "io.mesh_repair": ("hull_of",),

@@ -1,9 +1,9 @@
 from softgrasp.evaluation.result_builder import write_joint_states as write_joint_states
 from softgrasp.evaluation.result_files import load_result as load_result
 from softgrasp.evaluation.result_files import save_result as save_result
-from softgrasp.io.arm import load_arm as load_arm
 from softgrasp.io.files import RESULT_FILE as RESULT_FILE
 from softgrasp.io.files import TRAJECTORY_FILE as TRAJECTORY_FILE
+from softgrasp.io.hand import load_arm as load_arm
 from softgrasp.io.hand import load_finger as load_finger
 from softgrasp.io.hand import save_finger as save_finger
 from softgrasp.io.hand import save_hand as save_hand

@@ -24,9 +24,14 @@ from softgrasp.description.sweep import SweepPlan
 from softgrasp.description.task import SuccessCriterion
 from softgrasp.errors import DescriptionError
 from softgrasp.extensions import CARRIERS
-from softgrasp.io.arm import arm_from, load_arm
 from softgrasp.io.files import write_text
-from softgrasp.io.hand import load_finger, soft_finger_from, synergies_to_si
+from softgrasp.io.hand import (
+    arm_from,
+    load_arm,
+    load_finger,
+    soft_finger_from,
+    synergies_to_si,
+)
 from softgrasp.io.input_limits import loader
 from softgrasp.io.load import hand_of, load_hand, load_object
 from softgrasp.io.object import expand_directories, object_from

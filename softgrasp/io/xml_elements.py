@@ -45,6 +45,18 @@ def only(element: Element, tag: str) -> Element | None:
     return children[0] if children else None
 
 
+def required(element: Element, tag: str) -> Element:
+    """Return the only child with a tag.
+
+    Raises:
+        DescriptionError: There is none, or there are several.
+    """
+    child = only(element, tag)
+    if child is None:
+        raise element_error(element, f"expected <{tag}> inside, found none")
+    return child
+
+
 def present_attributes(element: Element, *attributes: str) -> dict[str, str]:
     """Return the listed attributes that are present, as text."""
     return {name: str(element.get(name)) for name in attributes if name in element.attrib}

@@ -15,8 +15,7 @@ import softgrasp as sg
 from softgrasp import assets
 from softgrasp.calibration.files import load_problem
 from softgrasp.checks.json_schema import KINDS, schema_of
-from softgrasp.io.arm import load_arm
-from softgrasp.io.hand import load_finger, save_finger, save_hand
+from softgrasp.io.hand import load_arm, load_finger, save_finger, save_hand
 from softgrasp.io.scene import (
     is_release,
     load_criterion,

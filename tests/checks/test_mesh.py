@@ -60,7 +60,7 @@ def test_a_shipped_object_has_no_problems(name: str) -> None:
 def test_a_box_has_no_findings(tmp_path: Path) -> None:
     result = sg.inspect(box(tmp_path))
     assert result.findings == ()
-    assert result.verdict == "8 checks: no problems found"
+    assert result.verdict == "7 checks: no problems found"
     assert result.check("parts").measured == (
         "1 convex part fills 64 cm³ where the mesh fills 64 cm³"
     )
@@ -154,9 +154,6 @@ def test_the_mug_of_one_hull_is_full() -> None:
         "object 'mug': expected parts that fill what the mesh fills, within 5 %, found 1 convex "
         "part fills 411.7 cm³ where the mesh fills 86.12 cm³, 378 % more; hollows are filled in "
         "the collision shape; use `collision: decompose`, or name convex `parts`"
-    )
-    assert only(sg.inspect(mug), "hull").numbers["hull_volume_to_mesh"] == pytest.approx(
-        4.78, abs=0.01
     )
 
 

@@ -235,7 +235,6 @@ NEWLY = "expected a name of letters, digits, _ and -, beginning with a letter"
         (CONVERT + "arm.urdf --at segment1:kappa=1,kappa=2", "--at"),
         (CONVERT + "arm.urdf --at l=0", "bendable 'segment1'"),
         (CONVERT + "arm.urdf --discs loose", "Invalid value for '--discs': 'loose' is not one of"),
-        (CONVERT + "arm.urdf --discs revolute --at kappa=1,phi=0", "--at"),
         ("rerun nowhere", "nowhere/result.json"),
         ("new hand two words", "Got unexpected extra argument(s) (words)"),
         ("new hand 2fast", NEWLY),

@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 
 import softgrasp as sg
 from softgrasp.description.task import ShakePhase
-from softgrasp.io.arm import load_arm
+from softgrasp.io.hand import load_arm
 from softgrasp.mechanics.hand_kinematics import forward_kinematics
 from softgrasp.mechanics.trajectory import (
     Quintic,

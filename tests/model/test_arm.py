@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
-from softgrasp.io.arm import load_arm
+from softgrasp.io.hand import load_arm
 from softgrasp.mechanics.hand_kinematics import forward_kinematics
 from softgrasp.mechanics.transforms import transform
 from softgrasp.model import names

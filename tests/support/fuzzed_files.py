@@ -30,9 +30,8 @@ from softgrasp.backends.wbt import problems, read_world
 from softgrasp.calibration.files import load_problem
 from softgrasp.errors import SoftgraspError
 from softgrasp.hydraulics.files import load_hydraulic_arm, load_torques
-from softgrasp.io.arm import load_arm
 from softgrasp.io.files import template
-from softgrasp.io.hand import load_finger
+from softgrasp.io.hand import load_arm, load_finger
 from softgrasp.io.load import load_robot
 from softgrasp.io.mesh_files import read_triangles
 from softgrasp.io.scene import load_criterion, load_plan, load_release

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import softgrasp as sg
 from softgrasp.errors import ConnectionLostError
-from softgrasp.io.arm import load_arm
+from softgrasp.io.hand import load_arm
 from softgrasp.mechanics.transforms import transform
 from softgrasp.twin import robot_server
 from softgrasp.twin.description import HttpFlange

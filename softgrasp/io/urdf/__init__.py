@@ -1,17 +1,13 @@
 """U(C)RDF, URDF with bendable segments: read, written, and converted to plain URDF."""
 
 from softgrasp.assets import ROBOT_SUFFIXES
-from softgrasp.io.urdf.pseudo_rigid import joint_angles, pseudo_rigid, pseudo_rigid_urdf
 from softgrasp.io.urdf.reader import read_robot
 from softgrasp.io.urdf.rigid import lower, rigid_urdf
 from softgrasp.io.urdf.writer import robot_xml, write_robot
 
 __all__ = [
     "ROBOT_SUFFIXES",
-    "joint_angles",
     "lower",
-    "pseudo_rigid",
-    "pseudo_rigid_urdf",
     "read_robot",
     "rigid_urdf",
     "robot_xml",

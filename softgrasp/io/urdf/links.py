@@ -191,6 +191,31 @@ class Followed(NamedTuple):
     ratio: float
     offset: float
 
+    def image(self, leader: Range) -> Range:
+        """Map a range of the leader to the range of its follower."""
+        ends = [self.ratio * end + self.offset if self.ratio else self.offset for end in leader]
+        return (min(ends), max(ends))
+
+    def allowed(self, limits: Range, leader: Range) -> Range:
+        """Return the part of the leader's range that its follower's limits allow.
+
+        The lower end is above the upper one where nothing is allowed.
+        """
+        low, high = limits
+        if self.ratio == 0.0:
+            return leader if low <= self.offset <= high else (math.inf, -math.inf)
+        ends = sorted((end - self.offset) / self.ratio + 0.0 for end in limits)  # no -0
+        return (max(ends[0], leader[0]), min(ends[1], leader[1]))
+
+    def fraction(self, limits: Range, leader: Range) -> float:
+        """Fraction of the leader's range that its follower's limits allow [–]."""
+        low, high = self.allowed(limits, leader)
+        width = leader[1] - leader[0]
+        if 0.0 < width < math.inf:
+            return max(0.0, high - low) / width
+        first, last = self.image(leader)
+        return float(limits[0] <= first and last <= limits[1])
+
 
 class ServoRules(NamedTuple):
     """Assumptions about the servos of a hand or an arm."""
@@ -278,7 +303,7 @@ def ranges(
             ranges_by_joint[joint.name] = _read_range(index, joint, allowed)
     stated = {name: moving[name] for name in follows if moving[name].lower is not None}
     shared = {
-        name: _reachable_fraction(joint, follows[name], ranges_by_joint[follows[name].leader])
+        name: follows[name].fraction(limits_of(joint), ranges_by_joint[follows[name].leader])
         for name, joint in stated.items()
     }
     for name, joint in stated.items():
@@ -286,15 +311,15 @@ def ranges(
             _narrow(joint, follows[name], ranges_by_joint)
     for name, follow in follows.items():
         joint, leader = moving[name], ranges_by_joint[follow.leader]
-        requested = _image(leader, follow)
+        requested = follow.image(leader)
         if shared.get(name, 1.0) < SHARED:
-            fraction = _reachable_fraction(joint, follow, leader)
+            fraction = follow.fraction(limits_of(joint), leader)
             _warn(
                 f"{_asks(joint, follow, requested)}, which allows {100.0 * fraction:.0f} % of the "
                 f"leader's range; the limits are replaced by {_range_text(joint, requested)}"
             )
         is_kept = shared.get(name, 0.0) >= SHARED
-        ranges_by_joint[name] = _limits(joint) if is_kept else requested
+        ranges_by_joint[name] = limits_of(joint) if is_kept else requested
     return ranges_by_joint
 
 
@@ -308,48 +333,27 @@ def _read_range(index: int, joint: RigidJoint, continuous_range: Range | None) -
             "{limits: [low, high]}}",
             location=("joints", index, "type"),
         )
-    return _limits(joint)
+    return limits_of(joint)
 
 
-def _limits(joint: RigidJoint) -> Range:
-    assert joint.lower is not None
-    assert joint.upper is not None
-    return (joint.lower, joint.upper)
-
-
-def _image(leader: Range, follow: Followed) -> Range:
-    """Map a range of a leader to the range of its follower."""
-    ends = [follow.ratio * end + follow.offset for end in leader]
-    return (min(ends), max(ends))
-
-
-def _allowed(joint: RigidJoint, follow: Followed, leader: Range) -> Range:
-    """Return the part of a leader's range in which its follower stays within limits."""
-    if follow.ratio == 0.0:
-        return leader
-    ends = [(end - follow.offset) / follow.ratio for end in _limits(joint)]
-    return (max(leader[0], min(ends)), min(leader[1], max(ends)))
-
-
-def _reachable_fraction(joint: RigidJoint, follow: Followed, leader: Range) -> float:
-    """Fraction of the leader's range that a follower allows [–]."""
-    low, high = _allowed(joint, follow, leader)
-    whole = leader[1] - leader[0]
-    return max(0.0, high - low) / whole if whole > 0.0 else 1.0
+def limits_of(joint: RigidJoint) -> Range:
+    """Return the limits of a joint [rad or m]; infinite where it has none."""
+    low, high = joint.lower, joint.upper
+    return (-math.inf, math.inf) if low is None or high is None else (low, high)
 
 
 def _narrow(joint: RigidJoint, follow: Followed, joint_ranges: dict[str, Range]) -> None:
     """Restrict the range of a leader to that of its follower."""
     leader = joint_ranges[follow.leader]
     slack = SLACK * (leader[1] - leader[0])
-    low, high = _allowed(joint, follow, leader)
+    low, high = follow.allowed(limits_of(joint), leader)
     if low <= leader[0] + slack and high >= leader[1] - slack:
         return
     joint_ranges[follow.leader] = (low, max(low, high))
     if high - low >= (1.0 - UNREPORTED) * (leader[1] - leader[0]):
         return
     _warn(
-        f"{_asks(joint, follow, _image(leader, follow))}; '{follow.leader}' stops at "
+        f"{_asks(joint, follow, follow.image(leader))}; '{follow.leader}' stops at "
         f"{_range_text(joint, (low, max(low, high)))} instead of {_range_text(joint, leader)}"
     )
 
@@ -359,7 +363,7 @@ def _asks(joint: RigidJoint, follow: Followed, requested: Range) -> str:
     return (
         f"joint '{joint.name}' follows {follow.ratio:g} · '{follow.leader}'{plus} over "
         f"{_range_text(joint, requested)}, but its limits are "
-        f"{_range_text(joint, _limits(joint))}"
+        f"{_range_text(joint, limits_of(joint))}"
     )
 
 

@@ -1,8 +1,8 @@
 """Read robots from U(C)RDF, URDF and xacro files.
 
-Every element becomes plain data for its description class. ``<bendable>`` and ``<hydraulics>``,
-which U(C)RDF adds to URDF, are validated against the schema ``bendable.xsd``; of the other elements
-``_ROBOT`` lists what is kept, and a warning names everything else with its lines.
+Every element becomes plain data for its description class. In ``<bendable>`` and ``<hydraulics>``,
+which U(C)RDF adds to URDF (``bendable.xsd`` is their schema), everything unknown is refused; of the
+other elements ``_ROBOT`` lists what is kept, and a warning names everything else with its lines.
 """
 
 from __future__ import annotations
@@ -17,6 +17,14 @@ from typing import Any, TypeVar
 from lxml import etree
 
 from softgrasp.assets import MACRO_SUFFIX, MESH_SUFFIXES, ROBOT_SUFFIXES
+from softgrasp.description.bendable import (
+    Backbone,
+    Chamber,
+    CurvatureLimits,
+    HydraulicDrive,
+    Tendon,
+    TipLoad,
+)
 from softgrasp.description.robot import Robot
 from softgrasp.errors import BackendUnavailable, DescriptionError, SoftgraspWarning, did_you_mean
 from softgrasp.io.mesh_files import lacks_reader
@@ -24,7 +32,6 @@ from softgrasp.io.urdf.length_unit import with_context_units
 from softgrasp.io.urdf.xml import (
     UNDECLARED,
     arrange,
-    check_schema,
     expand,
     inertial_tree,
     is_readable,
@@ -43,6 +50,7 @@ from softgrasp.io.xml_elements import (
     only,
     present_attributes,
     present_numbers,
+    required,
 )
 
 T = TypeVar("T")
@@ -56,7 +64,7 @@ OTHER_KIND = f"which softgrasp does not read ({', '.join(MESH_SUFFIXES)})"
 MAX_LINES = 3
 """Number of lines that a message lists for one element that is left out."""
 OF_SCHEMA = ("bendable", "hydraulics")
-"""Children of the robot that are validated against the schema."""
+"""Children of the robot in which everything unknown is refused."""
 Grammar = Mapping[str, Any]
 LENGTHS = {
     "box": ("size",),
@@ -259,9 +267,7 @@ def _shape_tree(element: Element, directory: Path, materials: Colors) -> dict[st
 
 
 def _geometry(element: Element, directory: Path) -> dict[str, Any]:
-    geometry = only(element, "geometry")
-    if geometry is None:
-        raise element_error(element, "expected <geometry> inside, found none")
+    geometry = required(element, "geometry")
     shapes = list(geometry.iterchildren("*"))
     if len(shapes) != 1 or shapes[0].tag not in LENGTHS:
         tags = ", ".join(f"<{shape.tag}>" for shape in shapes) or "none"
@@ -409,9 +415,7 @@ def joint_tree(element: Element) -> dict[str, Any]:
 
 
 def _link(element: Element, end: str) -> str:
-    child = only(element, end)
-    if child is None:
-        raise element_error(element, f"expected <{end}> inside, found none")
+    child = required(element, end)
     if "link" not in child.attrib:
         raise element_error(child, "this attribute is missing; expected the name of a link", "link")
     return str(child.get("link"))
@@ -463,6 +467,11 @@ def _leaf(*attributes: str) -> dict[str, Any]:
 
 
 _ORIGIN = _leaf("xyz", "rpy")
+_INERTIAL: Grammar = {
+    "origin": _ORIGIN,
+    "mass": _leaf("value"),
+    "inertia": _leaf("ixx", "iyy", "izz", "ixy", "ixz", "iyz"),
+}
 _SHAPE: Grammar = {
     ATTRIBUTES: ("name",),
     "origin": _ORIGIN,
@@ -482,11 +491,7 @@ _ROBOT: Grammar = {
     "material": _SHAPE["material"],
     "link": {
         ATTRIBUTES: ("name",),
-        "inertial": {
-            "origin": _ORIGIN,
-            "mass": _leaf("value"),
-            "inertia": _leaf("ixx", "iyy", "izz", "ixy", "ixz", "iyz"),
-        },
+        "inertial": _INERTIAL,
         "visual": _SHAPE,
         "collision": _SHAPE,
     },
@@ -548,38 +553,81 @@ def _near(word: str, known: Any) -> str:
     return f"; did you mean {near[0]}?" if near else ""
 
 
-WHOLE = ("links", "discs")
+WHOLE = ("links", "discs", "degree", "segments")
 """Attributes that are integers."""
 OLD_FRAMES = {"wj": "webster"}
 """Earlier names of frame conventions."""
+
+
+def _fields(kind: Any) -> Grammar:
+    return _leaf(*(name for name in kind.model_fields if name != "type"))
+
+
+_BENDABLE: Grammar = {
+    ATTRIBUTES: ("name",),
+    "parent": _leaf("link"),
+    "child": _leaf("link"),
+    "origin": _ORIGIN,
+    "curvature": {
+        "model": {
+            ATTRIBUTES: ("type", "degree", "frame"),
+            "limits": _fields(CurvatureLimits),
+            "backbone": _fields(Backbone),
+        }
+    },
+    "actuation": {"tendon": _fields(Tendon), "chamber": _fields(Chamber)},
+    "inertial": _INERTIAL,
+}
+_HYDRAULICS: Grammar = {
+    ATTRIBUTES: ("segments",),
+    "drive": {key: _fields(one.annotation) for key, one in HydraulicDrive.model_fields.items()},
+    "tip_load": _fields(TipLoad),
+    "gravity": _leaf("xyz"),
+}
+
+
+def _refuse_unknown(element: Element, grammar: Grammar) -> None:
+    """Refuse attributes and elements that U(C)RDF does not have, also inside.
+
+    Raises:
+        DescriptionError: At the first one.
+    """
+    kept = grammar.get(ATTRIBUTES, ())
+    for name in map(str, element.attrib):
+        if name not in kept:
+            hint = did_you_mean(name, kept)
+            raise element_error(element, f"no such attribute; {hint}", name)
+    tags = [tag for tag in grammar if tag != ATTRIBUTES]
+    for child in element.iterchildren("*"):
+        if child.tag not in tags:
+            hint = f"; {did_you_mean(str(child.tag), tags)}" if tags else ""
+            raise element_error(child, f"no such element in <{element.tag}>{hint}")
+        _refuse_unknown(child, grammar[child.tag])
 
 
 def bendable_tree(element: Element) -> dict[str, Any]:
     """Parse the fields of a ``Bendable``.
 
     Raises:
-        DescriptionError: The schema does not allow the element.
+        DescriptionError: Something is missing, duplicated, not a number, or not part of U(C)RDF.
     """
-    check_schema(element)
-    model = _child(element, "curvature/model")
+    _refuse_unknown(element, _BENDABLE)
+    model = required(required(element, "curvature"), "model")
+    actuation = only(element, "actuation")
+    actuators = [] if actuation is None else actuation.iterchildren("*")
     tree: dict[str, Any] = {
-        "name": element.get("name"),
-        "parent": _child(element, "parent").get("link"),
-        "child": _child(element, "child").get("link"),
-        "model": model.get("type"),
-        "limits": _attributes(_child(model, "limits")),
-        "backbone": _attributes(_child(model, "backbone")),
-        "actuation": [
-            {"type": part.tag, **_attributes(part)} for part in element.iterfind("actuation/*")
-        ],
+        **present_attributes(element, "name"),
+        **{end: _link(element, end) for end in ("parent", "child")},
+        "limits": _attributes(required(model, "limits")),
+        "backbone": _attributes(required(model, "backbone")),
+        "actuation": [{"type": part.tag, **_attributes(part)} for part in actuators],
+        **_attributes(model, "type", "frame"),
         **origin_tree(element),
         **inertial_tree(element),
     }
-    if "degree" in model.attrib:
-        tree["degree"] = int(model.attrib["degree"])
-    if "frame" in model.attrib:
-        frame = str(model.get("frame"))
-        tree["frame"] = OLD_FRAMES.get(frame, frame)
+    tree["model"] = tree.pop("type", "pcc")
+    if "frame" in tree:
+        tree["frame"] = OLD_FRAMES.get(tree["frame"], tree["frame"])
     return tree
 
 
@@ -587,19 +635,16 @@ def hydraulics_tree(robot: Element) -> dict[str, Any]:
     """Parse the field ``hydraulics`` of a robot; empty if there is none.
 
     Raises:
-        DescriptionError: It is duplicated, or the schema does not allow it.
+        DescriptionError: As ``bendable_tree``.
     """
     element = only(robot, "hydraulics")
     if element is None:
         return {}
-    check_schema(element)
-    tree: dict[str, Any] = {"drive": {}}
-    for part in element.iterfind("drive/*"):
-        numeric = present_numbers(part, *(str(name) for name in part.attrib if name != "flow"))
-        tree["drive"][str(part.tag)] = numeric | present_attributes(part, "flow")
-    if "segments" in element.attrib:
-        tree["segments"] = int(element.attrib["segments"])
-    load, gravity = element.find("tip_load"), element.find("gravity")
+    _refuse_unknown(element, _HYDRAULICS)
+    parts = {tag: only(required(element, "drive"), tag) for tag in _HYDRAULICS["drive"]}
+    inner = {tag: _attributes(part, "flow") for tag, part in parts.items() if part is not None}
+    tree: dict[str, Any] = {"drive": inner, **_attributes(element)}
+    load, gravity = only(element, "tip_load"), only(element, "gravity")
     if load is not None:
         vectors = {k: numbers(load, k, 3) for k in ("force", "moment") if k in load.attrib}
         tree["tip_load"] = present_attributes(load, "frame") | vectors
@@ -608,14 +653,11 @@ def hydraulics_tree(robot: Element) -> dict[str, Any]:
     return {"hydraulics": tree}
 
 
-def _attributes(element: Element) -> dict[str, float | int]:
-    """Return all attributes as numbers, validated by the schema."""
-    values: dict[str, float | int] = dict(present_numbers(element, *map(str, element.attrib)))
-    return values | {name: int(values[name]) for name in WHOLE if name in values}
-
-
-def _child(element: Element, path: str) -> Element:
-    """Return a child element, whose presence the schema has validated."""
-    child = element.find(path)
-    assert child is not None
-    return child
+def _attributes(element: Element, *texts: str) -> dict[str, Any]:
+    """Return all attributes as numbers, but those of the names ``texts``."""
+    named = [str(name) for name in element.attrib if name not in texts]
+    values: dict[str, Any] = dict(present_numbers(element, *named))
+    for name in WHOLE:
+        if name in values and values[name].is_integer():
+            values[name] = int(values[name])
+    return values | present_attributes(element, *texts)

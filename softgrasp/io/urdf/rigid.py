@@ -7,14 +7,14 @@ proposal. ``States`` gives curvatures, bending plane and length by bendable.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
 from softgrasp.continuum import curvature_models
 from softgrasp.description.base import short
-from softgrasp.description.bendable import LIMIT_TOLERANCE, Backbone, Bendable, Inertial, Origin
+from softgrasp.description.bendable import LIMIT_TOLERANCE, Bendable, Inertial, Origin
 from softgrasp.description.geometry import Cylinder
 from softgrasp.description.robot import Link, LinkShape, RigidJoint, Robot, curvature_interfaces
 from softgrasp.errors import DescriptionError, SoftgraspWarning, did_you_mean, either
@@ -104,11 +104,15 @@ def lower(robot: Robot, state: States | None = None) -> Lowered:
         SoftgraspWarning: As ``rigid_urdf``.
     """
     states = {} if state is None else state
-    refuse_unknown(robot, states)
+    known = [part.name for part in robot.bendables]
+    for name in states:
+        if name not in known:
+            raise DescriptionError(f"no bendable '{name}'; {did_you_mean(name, known)}")
     if not robot.bendables:
         return Lowered(robot, frozenset())
-    names = Names(robot)
-    links, joints = list(with_inertials(robot.links)), list(robot.joints)
+    names, frame = _Names(robot), _frame_inertial()
+    links = [link.replace(inertial=link.inertial or frame) for link in robot.links]
+    joints = list(robot.joints)
     for part in robot.bendables:
         new_links, new_joints = _discs(part, state_of(part, states), names)
         links += new_links
@@ -120,13 +124,7 @@ def lower(robot: Robot, state: States | None = None) -> Lowered:
     return Lowered(rigid, moved)
 
 
-def with_inertials(links: Iterable[Link]) -> Iterator[Link]:
-    """Give links without an inertial a negligible one."""
-    for link in links:
-        yield link if link.inertial is not None else link.replace(inertial=frame_inertial())
-
-
-def frame_inertial() -> Inertial:
+def _frame_inertial() -> Inertial:
     """Return the inertial of a link that is only a frame."""
     return Inertial(mass=NEGLIGIBLE_MASS, inertia=(NEGLIGIBLE_INERTIA,) * 3 + (0.0, 0.0, 0.0))
 
@@ -163,18 +161,6 @@ def frames_along(part: Bendable, state: BentState, fractions: Array) -> Array:
     )
 
 
-def refuse_unknown(robot: Robot, states: States) -> None:
-    """Refuse states of unknown bendables.
-
-    Raises:
-        DescriptionError: At the first one.
-    """
-    known = [part.name for part in robot.bendables]
-    for name in states:
-        if name not in known:
-            raise DescriptionError(f"no bendable '{name}'; {did_you_mean(name, known)}")
-
-
 def beyond_limits(part: Bendable, state: BentState) -> Iterator[str]:
     """List components of a state that are beyond the limits of its bendable."""
     limits = part.limits
@@ -202,17 +188,13 @@ def _doubts(robot: Robot, states: States) -> list[str]:
             messages.append(f"{where}: {text}")
         if part.inertial is not None and part.inertial != Inertial(mass=part.inertial.mass):
             messages.append(f"{where}: its inertia is replaced by that of a uniform cylinder")
-    return [*messages, *control_losses(robot)]
+    if systems := ", ".join(f"'{system.name}'" for system in robot.control):
+        text = f"ros2_control {systems} is left out: plain URDF has no curvature to command"
+        messages.append(text)
+    return messages
 
 
-def control_losses(robot: Robot) -> list[str]:
-    """Return the message about interfaces of curvature, if there are any."""
-    names = ", ".join(f"'{system.name}'" for system in robot.control)
-    text = f"ros2_control {names} is left out: plain URDF has no curvature to command"
-    return [text] if names else []
-
-
-class Names:
+class _Names:
     """Generator of unused names for links and joints of a robot."""
 
     def __init__(self, robot: Robot) -> None:
@@ -230,7 +212,7 @@ class Names:
         return name
 
 
-def _discs(part: Bendable, state: BentState, names: Names) -> tuple[list[Link], list[RigidJoint]]:
+def _discs(part: Bendable, state: BentState, names: _Names) -> tuple[list[Link], list[RigidJoint]]:
     """Make discs along a bendable with their joints, the last joint being its child link's."""
     count = part.backbone.discs or part.backbone.links
     frames = origin_frame(part.origin) @ frames_along(part, state, np.arange(1, count + 1) / count)
@@ -250,28 +232,17 @@ def fixed_joint(name: str, parent: str, child: str, frame: Array) -> RigidJoint:
 
 
 def _disc(part: Bendable, name: str, count: int) -> Link:
-    thickness = disc_thickness(part.backbone.replace(discs=count))
-    shape = LinkShape(shape=Cylinder(radius=part.backbone.radius, height=thickness))
-    inertial, height = frame_inertial(), part.backbone.length / count
+    height, radius = part.backbone.length / count, part.backbone.radius
+    thickness = float(np.clip(THICKNESS * height, THINNEST * radius, THICKEST * radius))
+    shape, inertial = LinkShape(shape=Cylinder(radius=radius, height=thickness)), _frame_inertial()
     if part.inertial is not None:  # that of the piece that ends at the disc
-        inertial = cylinder_inertial(part, part.inertial.mass / count, height, -height / 2.0)
+        mass = part.inertial.mass / count
+        across = mass * (3.0 * radius**2 + height**2) / 12.0
+        inertial = Inertial(
+            mass=mass,
+            origin=Origin(xyz=(0.0, 0.0, -height / 2.0)),
+            inertia=(across, across, mass * radius**2 / 2.0, 0.0, 0.0, 0.0),
+        )
     return Link(
         name=name, inertial=inertial, visuals=(shape.replace(rgba=DISC_COLOR),), collisions=(shape,)
-    )
-
-
-def disc_thickness(backbone: Backbone) -> float:
-    """Return the thickness of the drawn discs of a backbone that has some [m]."""
-    spacing, radius = backbone.length / backbone.discs, backbone.radius
-    return float(np.clip(THICKNESS * spacing, THINNEST * radius, THICKEST * radius))
-
-
-def cylinder_inertial(part: Bendable, mass: float, height: float, middle: float) -> Inertial:
-    """Return the inertia of a uniform piece of backbone [kg, m] with its middle on the z axis."""
-    radius = part.backbone.radius
-    across = mass * (3.0 * radius**2 + height**2) / 12.0
-    return Inertial(
-        mass=mass,
-        origin=Origin(xyz=(0.0, 0.0, middle)),
-        inertia=(across, across, mass * radius**2 / 2.0, 0.0, 0.0, 0.0),
     )

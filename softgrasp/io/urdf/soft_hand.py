@@ -260,15 +260,11 @@ def _reach(part: LinkShape, axis: Array, name: str) -> float:
     """Extent of a shape along a direction from the link frame [m]."""
     frame = origin_frame(part.origin)
     along = frame[:3, :3].T @ axis
-    return float(frame[:3, 3] @ axis) + half_extent(part.shape, along, name)
+    return float(frame[:3, 3] @ axis) + _half_extent(part.shape, along, name)
 
 
-def half_extent(shape: object, along: Array, name: str) -> float:
-    """Return half the extent of a link's shape along a unit vector (3,) in its frame [m].
-
-    Warns:
-        SoftgraspWarning: It is a mesh, whose extent is left out.
-    """
+def _half_extent(shape: object, along: Array, name: str) -> float:
+    """Return half the extent of a shape along a unit vector (3,), 0 of a mesh with a warning."""
     if isinstance(shape, Sphere):
         return shape.radius
     if isinstance(shape, Cuboid):

@@ -1,8 +1,7 @@
-"""XML documents of robots: parsing, xacro, mesh file names, schema, error locations, origins.
+"""XML documents of robots: parsing, xacro, mesh file names, error locations, origins.
 
 Nothing is fetched, document types are refused, and elements keep their lines through the expansion
-of xacro macros. Messages about ``<bendable>`` and ``<hydraulics>`` are made from the declarations
-and documentation in ``bendable.xsd``.
+of xacro macros.
 """
 
 from __future__ import annotations
@@ -10,10 +9,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from difflib import get_close_matches
-from functools import cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 from urllib.parse import unquote
 
 from lxml import etree
@@ -21,7 +18,7 @@ from lxml import etree
 from softgrasp import assets
 from softgrasp.assets import MESH_SUFFIXES
 from softgrasp.description.base import short
-from softgrasp.errors import BackendUnavailable, DescriptionError, did_you_mean, either, reason
+from softgrasp.errors import BackendUnavailable, DescriptionError, reason
 from softgrasp.io.files import in_any_case
 from softgrasp.io.input_limits import check_elements, check_size
 from softgrasp.io.mesh_files import lacks_reader
@@ -60,14 +57,6 @@ MANIFESTS = ("package.xml", "manifest.xml")
 """Files that mark the root directory of a ROS package."""
 ROS_PATH = "ROS_PACKAGE_PATH"
 """Environment variable with directories of packages."""
-SCHEMA_FILE = Path(__file__).with_name("bendable.xsd")
-_NS = {"xs": "http://www.w3.org/2001/XMLSchema"}
-_DECLARED = "xs:element[@name=$tag]/xs:complexType"
-_UNKNOWN = "SCHEMAV_CVC_COMPLEX_TYPE_3_2_1"
-_MISSING = "SCHEMAV_CVC_COMPLEX_TYPE_4"
-_CHILDREN = "SCHEMAV_ELEMENT_CONTENT"
-_CONTENT = ("SCHEMAV_CVC_COMPLEX_TYPE_2_1", "SCHEMAV_CVC_COMPLEX_TYPE_2_3")
-_NOT_EXPECTED = "This element is not expected"
 LISTS = {
     "links": "link",
     "joints": "joint",
@@ -327,95 +316,6 @@ def _names_in(manifest: Path) -> list[str]:
         return []  # the name of the directory is used then
 
 
-# Schema
-def check_schema(element: Element) -> None:
-    """Validate a ``<bendable>`` or ``<hydraulics>`` against the schema.
-
-    Raises:
-        DescriptionError: The first error; unknown names are reported before missing ones.
-    """
-    schema = _schema()
-    if schema.validate(element):
-        return
-    errors: Any = schema.error_log
-    unknown = (one for one in errors if one.type_name == _UNKNOWN or _NOT_EXPECTED in one.message)
-    raise _schema_error(element, next(unknown, errors[0]))
-
-
-@cache
-def _schema() -> etree.XMLSchema:
-    return etree.XMLSchema(etree.parse(str(SCHEMA_FILE)))
-
-
-@cache
-def _declarations() -> Element:
-    return etree.parse(str(SCHEMA_FILE)).getroot()
-
-
-def _schema_error(checked: Element, entry: etree._LogEntry) -> DescriptionError:
-    inner = entry.path.removeprefix(f"/{checked.tag}")
-    prefixes = {key: name for part in checked.iter("*") for key, name in part.nsmap.items() if key}
-    (element,) = cast("list[Element]", checked.xpath(f".{inner}", namespaces=prefixes))
-    match = re.search(r"[Tt]he attribute '([^']+)'|attribute '([^']+)'", entry.message)
-    attribute = "" if match is None else match[1] or match[2]
-    if entry.type_name == _UNKNOWN:
-        hint = did_you_mean(attribute, _attributes(element))
-        return element_error(element, f"no such attribute; {hint}", attribute)
-    if entry.type_name == _CHILDREN:
-        return _wrong_child(element, entry)
-    if entry.type_name in _CONTENT:
-        inside = next(element.iterchildren("*"), None)
-        if inside is not None and not _children(element):
-            message = f"expected nothing inside <{element.tag}>, found <{inside.tag}>"
-            return element_error(inside, message)
-        text = "".join([element.text or "", *(child.tail or "" for child in element)]).strip()
-        return element_error(element, f"expected no text, found {short(text)}")
-    expected = _expect(element, attribute)
-    if entry.type_name == _MISSING:
-        return element_error(element, f"this attribute is missing; expected {expected}", attribute)
-    value = element.get(attribute, "")
-    near = get_close_matches(value, expected.split(" or "), n=1)
-    hint = f"; did you mean '{near[0]}'?" if near else ""
-    return element_error(element, f"expected {expected}, found {short(value)}{hint}", attribute)
-
-
-def _wrong_child(element: Element, entry: etree._LogEntry) -> DescriptionError:
-    parent = element.getparent()
-    if _NOT_EXPECTED in entry.message and parent is not None:
-        tag = str(element.tag)
-        if tag in _children(parent):
-            return element_error(element, f"expected one <{tag}>, found another")
-        return element_error(element, f"no such element; {did_you_mean(tag, _children(parent))}")
-    there = {child.tag for child in element}
-    missing = [f"<{tag}>" for tag in _children(element, required=True) if tag not in there]
-    is_choice = bool(_declared(f"{_DECLARED}/xs:choice", tag=element.tag))
-    expected = either(missing) if is_choice else missing[0]
-    return element_error(element, f"expected {expected} inside, found none")
-
-
-def _expect(element: Element, attribute: str) -> str:
-    """Return the documentation of an attribute's type in the schema."""
-    path = "/xs:attribute[@name=$attribute]/@type"
-    (kind,) = _declared(f"{_DECLARED}{path}", tag=element.tag, attribute=attribute)
-    path = "xs:simpleType[@name=$kind]/xs:annotation/xs:documentation/text()"
-    return _declared(path, kind=kind)[0]
-
-
-def _attributes(element: Element) -> list[str]:
-    return _declared(f"{_DECLARED}/xs:attribute/@name", tag=element.tag)
-
-
-def _children(element: Element, *, required: bool = False) -> list[str]:
-    which = "[not(@minOccurs='0')]" if required else ""
-    return _declared(f"{_DECLARED}/*/xs:element{which}/@ref", tag=element.tag)
-
-
-def _declared(path: str, **variables: Any) -> list[str]:
-    """Return the texts of the schema file at an XPath."""
-    texts: Any = _declarations().xpath(path, namespaces=_NS, **variables)
-    return [str(text) for text in texts]
-
-
 # Error locations
 def arrange(error: DescriptionError, robot: Element) -> DescriptionError:
     """Relocate an error of a field of a robot to its XML element, or to the nearest parent."""
@@ -425,7 +325,7 @@ def arrange(error: DescriptionError, robot: Element) -> DescriptionError:
     listed = name = ""
     for part in error.location:
         if isinstance(part, str):
-            owner, listed = element, LISTS.get(part, "")
+            owner, listed = element, "" if part in element.attrib else LISTS.get(part, "")
             inner = None if part in element.attrib else element.find(INSIDE.get(part, part))
             element = element if inner is None else inner
             name = "" if listed else part

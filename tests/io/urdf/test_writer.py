@@ -1,11 +1,13 @@
 """Backbones of polynomial curvature: the constant case, closed forms, laws of curves."""
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lxml import etree
 from scipy.special import fresnel
 
 from softgrasp import assets
@@ -15,7 +17,7 @@ from softgrasp.description.geometry import Cuboid, Mesh, Sphere
 from softgrasp.description.robot import Link, LinkShape, Robot
 from softgrasp.errors import DescriptionError
 from softgrasp.io.load import load_robot
-from softgrasp.io.urdf import read_robot, robot_xml, write_robot
+from softgrasp.io.urdf import read_robot, reader, robot_xml, write_robot
 from softgrasp.io.urdf.rigid import BentState, frames_along
 from tests.support.robots import ARM, HINGE, TETRAHEDRON, outside_robot, robots, written
 
@@ -93,6 +95,39 @@ def test_a_file_comes_back_equal(text, tmp_path):
 def test_a_shipped_robot_comes_back_equal(name, tmp_path):
     robot = load_robot(name)
     assert read_robot(write_robot(robot, tmp_path / "again.ucrdf")) == robot
+
+
+SCHEMA = Path(reader.__file__).with_name("bendable.xsd")
+
+
+def test_the_schema_and_the_reader_agree_on_all_names():
+    """The schema is for other programs; the reader knows the names from the descriptions."""
+
+    def names(grammar):
+        for tag, inside in grammar.items():
+            if tag != reader.ATTRIBUTES:
+                yield tag, *sorted(inside.get(reader.ATTRIBUTES, ()))
+                yield from names(inside)
+
+    namespace = {"xs": "http://www.w3.org/2001/XMLSchema"}
+    declared = etree.parse(SCHEMA).findall("xs:element", namespace)
+    stated = {
+        (
+            one.get("name"),
+            *sorted(a.get("name") for a in one.iterfind(".//xs:attribute", namespace)),
+        )
+        for one in declared
+    }
+    grammars = {"bendable": reader._BENDABLE, "hydraulics": reader._HYDRAULICS}
+    assert stated == set(names(grammars))
+
+
+@pytest.mark.parametrize("name", assets.names("robots"))
+def test_what_is_written_is_valid_in_the_schema(name):
+    schema = etree.XMLSchema(etree.parse(SCHEMA))
+    root = etree.fromstring(robot_xml(load_robot(name)).encode())
+    for element in (*root.iterfind("bendable"), *root.iterfind("hydraulics")):
+        schema.assertValid(element)
 
 
 @pytest.mark.parametrize("name", ["gripper2.ucrdf", "roberto3.ucrdf.xacro"])
