@@ -1,4 +1,4 @@
-"""HTML report of a grasp search: ranked hand poses, approach directions, scores, best grasps.
+"""HTML report of a grasp search: ranked hand poses, approach directions, best grasps.
 
 ``write_best`` simulates the best candidates with the hold test of the plan and writes a report of
 each; ``write_planner_report`` writes the page that links them. Directions are drawn with Lambert's
@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from scipy.stats import spearmanr
 
 from softgrasp.errors import BackendUnavailable
 from softgrasp.evaluation.result import GraspResult
@@ -44,9 +43,9 @@ if TYPE_CHECKING:
 
 
 INDEX = "index.html"
-BEST, DIRECTIONS, SCORES = "best.png", "directions.png", "scores.png"
-FILES = (INDEX, BEST, DIRECTIONS, SCORES, "directions.csv", "scores.csv")
-"""Files of the report."""
+BEST, DIRECTIONS = "best.png", "directions.png"
+FILES = (INDEX, BEST, DIRECTIONS, "directions.csv", "scores.png", "scores.csv")
+"""Files of the report, of which earlier versions wrote the last two."""
 
 TEST = "Test"
 """Column with the hold-test result of the best grasps, linked to their reports."""
@@ -64,14 +63,6 @@ class Best(NamedTuple):
     row: int
     result: GraspResult
     directory: Path
-
-
-class Drift(NamedTuple):
-    """Object displacement in a test, to be compared with the score of the grasp."""
-
-    column: str
-    name: str
-    short: str
 
 
 def write_best(
@@ -170,10 +161,6 @@ def _draw(
         "from the centre."
     )
     figures.append(Figure("Directions", path, caption))
-    if planned.ranked:
-        path = draw_scores(planned, directory / SCORES)
-        caption = f"{correlation_verdict(planned)} Rings and red dots: best grasps."
-        figures.append(Figure("Scores", path, caption))
     return figures
 
 
@@ -275,66 +262,10 @@ def equal_area(directions: Array, side: float) -> Array:
     return np.asarray(directions[:, :2] * scale[:, None] * [side, 1.0])
 
 
-def draw_scores(planned: PlannedGrasps, path: Path) -> Path:
-    """Draw the score against the drift, and against the rank."""
-    score = _numbers(planned.table, "score")
-    drift = drift_of(planned)
-    moved = 1e3 * _numbers(planned.table, drift.column)
-    with style.figure(path, 3.3) as (figure, columns):
-        columns.add({f"{drift.name} [mm]": moved, planned.plan.rank_by: score,
-                     "bodies in contact": _numbers(planned.table, "contacts")})  # fmt: skip
-        margins = (0.7, 0.25, 0.5, 0.35)
-        left, axes = style.subplots(figure, 2, margins=margins, gaps=(0.95, 0.3))
-        _over_drift(left, planned, score)
-        ranked = score[np.isfinite(score)]
-        ranks, best = np.arange(1, len(ranked) + 1), len(planned.best_rows)
-        axes.plot(ranks, ranked, color=style.POSITION)
-        axes.scatter(ranks[:best], ranked[:best], s=40, color=style.LOST, zorder=3)
-        axes.set_xlabel("rank")
-        axes.set_ylabel(rank_name(planned))
-        axes.set_xlim(0, len(ranked) + 1)
-        axes.set_title("score by rank")
-    return path
-
-
-def _over_drift(axes: Axes, planned: PlannedGrasps, score: Array) -> None:
-    table, drift = planned.table, drift_of(planned)
-    ranked, best = np.isfinite(score), len(planned.best_rows)
-    moved, contacts = 1e3 * _numbers(table, drift.column), _numbers(table, "contacts")
-    dots = axes.scatter(
-        moved[ranked], score[ranked], c=contacts[ranked], cmap="viridis", s=14, linewidths=0
-    )
-    axes.scatter(moved[:best], score[:best], s=80, facecolors="none", edgecolors=style.LOST)
-    axes.set_xlabel(f"{drift.name} [mm]")
-    axes.set_ylabel(rank_name(planned))
-    axes.set_title("all ranked grasps")
-    whole = np.unique(contacts[ranked].astype(int)).tolist()
-    bar = axes.get_figure().colorbar(dots, ax=axes, fraction=0.05, pad=0.03, ticks=whole)  # type: ignore[union-attr]
-    bar.set_label("bodies in contact", fontsize=7)
-
-
 def rank_name(planned: PlannedGrasps) -> str:
     """Return the name of the measure that ranks grasps; by default that of its column."""
     column = planned.plan.rank_by
     return next((m.name for m in MEASURES if m.column == column and m.unit == "–"), column)
-
-
-def correlation_verdict(planned: PlannedGrasps) -> str:
-    """Sentence about the rank correlation (Spearman) of score and drift."""
-    drift = drift_of(planned)
-    score, moved = _numbers(planned.table, "score"), _numbers(planned.table, drift.column)
-    both = np.isfinite(score) & np.isfinite(moved)
-    if both.sum() < 8 or np.ptp(score[both]) == 0.0 or np.ptp(moved[both]) == 0.0:
-        return f"Too few data to compare the {rank_name(planned)} with the {drift.name}."
-    correlation = spearmanr(score[both], moved[both])
-    rho, chance = float(correlation.statistic), float(correlation.pvalue)
-    how = "decreases with" if rho < 0 else "increases with"
-    how = "is not correlated with" if chance > 0.01 else how
-    odds = "p < 0.001" if chance < 1e-3 else f"p = {chance:.2g}"
-    return (
-        f"Over {int(both.sum())} grasps the {rank_name(planned)} {how} the {drift.name} "
-        f"(Spearman ρ = {signed(rho, 2)}, {odds})."
-    )
 
 
 def summary(planned: PlannedGrasps, best: Sequence[Best]) -> str:
@@ -402,9 +333,12 @@ def rank_rows(
     planned: PlannedGrasps, best: Sequence[Best], count: int
 ) -> tuple[list[str], list[list[str]]]:
     """Heads and cells of the table of ranked candidates."""
-    plan, drift = planned.plan, drift_of(planned)
+    plan = planned.plan
+    drift, moved = "displacement_m", "Moved [mm]"
+    if planned.table["hold_drop_m"].notna().any():
+        drift, moved = "hold_drop_m", "Drift [mm]"
     passed = {candidate.row: verdict(candidate.result, short=True) for candidate in best}
-    heads = ["Rank", "Candidate", plan.rank_by, *([TEST] if passed else []), drift.short,
+    heads = ["Rank", "Candidate", plan.rank_by, *([TEST] if passed else []), moved,
              "Contacts", "Direction", "Roll [°]", "Offset [mm]", "Pulled back [mm]"]  # fmt: skip
     heads += ["Preshape"] if plan.preshapes else []
     rows = []
@@ -417,7 +351,7 @@ def rank_rows(
         cells = [
             str(int(row["rank"])), str(int(row["row"])), f"{float(row['score']):.4g}",
             *([passed.get(int(row["row"]), untested)] if passed else []),
-            f"{1e3 * float(row[drift.column]):.3g}", str(int(row["contacts"])), f"({where})",
+            f"{1e3 * float(row[drift]):.3g}", str(int(row["contacts"])), f"({where})",
             signed(math.degrees(row["roll_rad"]), 0), f"{1e3 * offset:.1f}",
             _millimetres(row["pulled_back_m"]),
         ]  # fmt: skip
@@ -448,10 +382,3 @@ def verdict(result: GraspResult, *, short: bool = False) -> str:
         return f"{word} {borne}".rstrip()
     borne = f", {borne} directions" if tried else ""
     return f"{word}{borne}, drift {1e3 * result.hold.drop_m:.2g} mm"
-
-
-def drift_of(planned: PlannedGrasps) -> Drift:
-    """Return the object's displacement in the hold test if there was one, else while closing."""
-    if planned.table["hold_drop_m"].notna().any():
-        return Drift("hold_drop_m", "drift in the hand", "Drift [mm]")
-    return Drift("displacement_m", "displacement by the closure", "Moved [mm]")
