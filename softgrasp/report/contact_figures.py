@@ -37,10 +37,8 @@ from softgrasp.report.formatting import newtons, signed
 from softgrasp.report.grasp_text import let_go_s, out_of_hand
 from softgrasp.report.time_series import (
     CLOSING,
-    PHASE_BAR_HEIGHT,
     TIME,
     body_rows,
-    draw_phase_bar,
     merge,
     peaks,
     sample,
@@ -98,16 +96,13 @@ def draw_contacts(result: GraspResult, path: str | Path) -> Path:
     cells = _cells(result, touched)
     palm = [item.body for item in result.contacts if not item.finger and item.body in touched]
     rows, columns = (1 + max((cell[k] for cell in cells), default=-1) for k in range(2))
-    bar_height = PHASE_BAR_HEIGHT if has_phases(result) else 0.0
     below = len(palm) * (ROW_HEIGHT + PALM_GAP)
     height = max(ROW_HEIGHT * rows + below - (0.0 if rows else PALM_GAP), ROW_HEIGHT)
-    height += 0.75 + bar_height
+    height += 0.75
     with style.figure(path, height) as (figure, table):
         table.add(sample(_contact_columns(result)))
-        if has_phases(result):
-            draw_phase_bar(figure, result)
         if cells:
-            margins = (0.6, 0.1, 0.5 + below, 0.55 + bar_height)
+            margins = (0.6, 0.1, 0.5 + below, 0.55)
             grid = style.panels(figure, rows, columns, margins=margins)
             _draw_fingers(result, figure, cells, grid)
         for index, body in enumerate(reversed(palm)):

@@ -2,13 +2,11 @@
 
 from typing import Any
 
-import numpy as np
 import pytest
 
 import softgrasp as sg
 from softgrasp.report.planner import (
     draw_directions,
-    equal_area,
     plan_rows,
     rank_rows,
     summary,
@@ -50,21 +48,6 @@ FALLING: list[float | None] = [2.0 - 0.1 * row for row in range(9)] + [0.0, None
 @pytest.fixture(scope="module")
 def mixed() -> PlannedGrasps:
     return planned(ENDS, FALLING)
-
-
-def test_equal_areas_of_the_sphere_stay_equal_in_the_image():
-    height = np.linspace(0.0, 1.0, 6)  # bands of equal area
-    radius = np.sqrt(1.0 - height**2)
-    rims = equal_area(np.column_stack([radius, 0.0 * radius, height]), 1.0)[:, 0]
-    assert np.diff(rims**2) == pytest.approx([-0.2] * 5)
-    assert rims[0] == pytest.approx(1.0)
-
-
-def test_the_lower_half_is_seen_from_below():
-    down = np.array([[0.6, 0.0, -0.8], [0.0, 0.6, -0.8]])
-    at = equal_area(down, -1.0)
-    assert at[0, 0] < 0.0
-    assert at[1, 1] > 0.0
 
 
 def test_the_sentences_agree_with_the_numbers(mixed):

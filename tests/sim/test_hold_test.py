@@ -192,7 +192,7 @@ def test_a_minimum_force_is_evaluated() -> None:
     assert passed.hold.pulls[0].held
     assert failed.held is False
     assert failed.hold.failed_in == "pull +z"
-    assert hold_clause(failed).endswith("8.12 N along +z pulled it out (9 N required)")
+    assert hold_clause(failed) == f"Pulled out by 8.12 N along +z: {failed.message}"
 
 
 def test_pulls_are_reported_and_saved(tmp_path: Path) -> None:
