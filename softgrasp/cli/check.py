@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -102,25 +101,14 @@ def check(
 
 def print_document(document: dict[str, Any]) -> None:
     """Print properties, a table of the checks, remarks, problems and the verdict."""
-    from softgrasp.cli import properties
-
-    lines: dict[str, Callable[[Any], str]] = {
-        "fingers": properties.finger_line,
-        "couplings": properties.coupling_line,
-        "notes": str,
-        "soft_fingers": properties.soft_finger_line,
-        "bendables": properties.bendable_line,
-        "rigid_joints": properties.joint_line,
-        "control": properties.control_line,
-    }
     for name, value in document.items():
-        if name in SENTENCES:
+        if name in SENTENCES or value in ("", []):
             continue
-        if name in lines and value:
+        if name == "notes" or (isinstance(value, list) and isinstance(value[0], dict)):
             terminal.put(f"{name.replace('_', ' ')}:")
             for part in value:
-                terminal.put(f"  {lines[name](part)}")
-        elif value not in ("", []):
+                terminal.put(f"  {_text(part)}")
+        else:
             terminal.put(f"{name}: {_text(value)}")
     if checks := document.get("checks"):
         rows = [[item["name"], item["verdict"], item["measured"]] for item in checks]
@@ -135,7 +123,8 @@ def print_document(document: dict[str, Any]) -> None:
 
 def _text(value: Any) -> str:
     if isinstance(value, dict):
-        return ", ".join(f"{name} {_text(part)}" for name, part in value.items())
+        stated = {name: part for name, part in value.items() if part not in (None, "", [])}
+        return ", ".join(f"{name} {_text(part)}" for name, part in stated.items())
     if isinstance(value, list):
         return f"[{', '.join(map(_text, value))}]"
     return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -58,19 +58,6 @@ DEMOS = {"main": "demo", "soft": "demo_soft"}
 """Demonstrations of grasps, and the scene of each."""
 HYDRAULIC = "hydraulic"
 """The demonstration that takes torques."""
-UNITS = {
-    "time": "s",
-    "joint_position": "rad or m",
-    "object_position": "m",
-    "object_positions": "m",
-    "object_nodes": "m",
-    "normal_force": "N",
-    "friction_force": "N",
-    "object_normal_force": "N",
-    "pressure": "Pa",
-    "curvature": "1/m",
-}
-"""Units of a result's arrays; those without a unit, or with several, are left out."""
 
 
 @with_scene_options()
@@ -323,6 +310,7 @@ def _exit_with_code(result: GraspResult, job: Job) -> None:
 def summary_lines(result: GraspResult) -> list[str]:
     """Return lines on grasp, outcome, contacts, forces, object, hold test, sensors and run time."""
     from softgrasp.model.object import object_mass
+    from softgrasp.report import grasp_tables as tables
     from softgrasp.report import grasp_text as text
 
     scene = result.scene
@@ -340,29 +328,11 @@ def summary_lines(result: GraspResult) -> list[str]:
         "sag": text.sag_clause(result),
         "support": support and f"{support} at the end",
         "sensors": text.sensor_clause(result) if result.sensors else "",
-        "stiffness": _stiffness_clause(result),
+        "stiffness": tables.stiffness_verdict(result),
         "cost": f"{result.simulated_time:.3f} s simulated in {result.wall_time:.2f} s; "
         f"time step {result.contact_model.steps_text}",
     }
     return [f"{name:<10}{clause}" for name, clause in clauses.items() if clause]
-
-
-def _stiffness_clause(result: GraspResult) -> str:
-    """Describe the contact stiffness that was requested, and that measured at the end."""
-    from softgrasp.report.formatting import group_digits
-
-    model = result.contact_model
-    measured = model.measured_stiffness_N_m
-    if not model.requested.converted or result.scene.object.elasticity is not None:
-        span = f", measured {min(measured.values()):.4g} … {max(measured.values()):.4g} N/m"
-        return "not requested" + (span if measured else "")
-    requested = f"{group_digits(model.requested.stiffness)} N/m requested"
-    if model.used.stiffness != model.requested.stiffness:
-        requested += f", {group_digits(model.used.stiffness)} N/m set, as the time step needs"
-    if not measured:
-        return f"{requested}, nothing in contact to measure it"
-    deviation = max(abs(k / model.set_stiffness(pair) - 1.0) for pair, k in measured.items())
-    return f"{requested}, measured within {100.0 * max(1e-4, deviation):.2g} % of what was set"
 
 
 def rerun(
@@ -447,8 +417,7 @@ def _differences(before: GraspResult, after: GraspResult) -> list[str]:
         if array.shape != other.shape:
             differences.append(f"{name}: shape {array.shape}, repeated {other.shape}")
         elif array.dtype.kind == "f" and not np.array_equal(array, other):
-            unit = f" {UNITS[name]}" if name in UNITS else ""
-            differences.append(f"{name}: up to {np.abs(array - other).max():.3g}{unit}")
+            differences.append(f"{name}: up to {np.abs(array - other).max():.3g} (SI units)")
         elif not np.array_equal(array, other):
             differences.append(f"{name}: other values")
     return differences

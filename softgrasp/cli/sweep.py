@@ -30,7 +30,6 @@ from softgrasp.cli.options import (
     Workers,
     with_scene_options,
 )
-from softgrasp.cli.terminal import Pace
 from softgrasp.errors import DescriptionError, ResultError
 from softgrasp.io.files import listening, remove_written
 
@@ -264,12 +263,11 @@ def run_rows(
     """
     from softgrasp.sweeps.storage import count_finished
 
-    pace = Pace()
     with terminal.progress_bar() as update, listening(update):
         if first is not None:
             update(first, None)
         try:
-            return work(lambda done, total: update(pace.text(done, total), done / total))
+            return work(lambda done, total: update(f"{done} of {total} grasps", done / total))
         except KeyboardInterrupt:
             rows = count_finished(directory)
             terminal.note(

@@ -178,35 +178,6 @@ class ProgressLines:
         note(line)
 
 
-class Pace:
-    """Progress text with rate and time left; rows finished before the start do not count."""
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """Start at the first progress, by a clock [s]."""
-        self._clock = clock
-        self._begin: tuple[int, float] | None = None
-
-    def text(self, done: int, total: int) -> str:
-        """Format the numbers of finished and of all grasps in words."""
-        now = self._clock()
-        if self._begin is None:
-            self._begin = (done, now)
-        first, began = self._begin
-        text = f"{done} of {total} grasps"
-        if done == first or now <= began:
-            return text
-        rate = (done - first) / (now - began)
-        return f"{text}, {rate:.3g}/s, {duration((total - done) / rate)} left"
-
-
-def duration(seconds: float) -> str:
-    """Format a duration in words: ``45 s``, ``12 min``, ``3 h 5 min``."""
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60} min"
-
-
 # Output directories.
 
 

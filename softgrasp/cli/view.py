@@ -1,9 +1,12 @@
-"""``softgrasp view``: a hand or a result in the browser, or in MuJoCo's viewer."""
+"""``softgrasp view``: a hand or a result in the browser."""
 
 from __future__ import annotations
 
+import os
 import socket
+import sys
 import webbrowser
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -24,6 +27,8 @@ if TYPE_CHECKING:
     from softgrasp.viewer.scene_markers import Choices, MakeScene
     from softgrasp.viewer.views import ResultView, Workbench
 
+    Show = Callable[[Page], ResultView | Workbench]
+    """Shows a hand or a result on a page."""
 
 LOOPBACK = "127.0.0.1"
 HTML = (".html", ".htm")
@@ -61,7 +66,6 @@ def view(
     browser: Annotated[
         bool, Option("--browser/--no-browser", help="Open a browser where there is a screen.")
     ] = True,
-    native: Annotated[bool, Option("--native", help="MuJoCo's own viewer, in a window.")] = False,
     json: Json = False,
 ) -> None:
     """Show a hand, alone or with an object, or a finished run, in the browser.
@@ -76,79 +80,45 @@ def view(
         raise DescriptionError(
             f"--save: expected a file in an existing directory, found no '{save.parent}'"
         )
-    if native and save is not None:
-        raise DescriptionError("--save: expected no --native, which has no page to save")
     if not is_result(first):
         _require_hand(first, second, is_finger=options.fingers is not None)
-    if native:
-        from softgrasp.viewer.native import require_display
+    from softgrasp.viewer.page import require_viser
 
-        require_display()
-    else:
-        from softgrasp.viewer.page import require_viser
-
-        require_viser()
+    require_viser()
+    show: Show
     if is_result(first):
         if second is not None or options.changed:
             raise DescriptionError(
                 f"{first}: expected nothing after the directory of a result, found an OBJECT or "
                 "options of a scene"
             )
-        shown: Shown = _ResultShown(Path(first))
+        show = _showing_result(Path(first))
     else:
-        shown = _HandShown(*hand_choices(first, second, options))
-    if native:
-        shown.native()
-        return
-    _serve(shown, save, port=0 if save else port, browser=browser, json=json)
+        show = _showing_hand(*hand_choices(first, second, options))
+    _serve(show, save, port=0 if save else port, browser=browser, json=json)
 
 
-class _ResultShown:
-    def __init__(self, directory: Path) -> None:
-        from softgrasp.evaluation.result_files import load_result
+def _showing_result(directory: Path) -> Show:
+    from softgrasp.evaluation.result_files import load_result
+    from softgrasp.report.grasp_text import summary
+    from softgrasp.viewer.views import ResultView
 
-        self._result = load_result(directory)
-
-    def native(self) -> None:
-        from softgrasp.rendering.keyframes import Playback
-        from softgrasp.viewer.native import show_result
-
-        show_result(Playback(self._result))
-
-    def show_on(self, page: Page) -> ResultView:
-        from softgrasp.report.grasp_text import summary
-        from softgrasp.viewer.views import ResultView
-
-        return ResultView(page, self._result, summary(self._result))
+    result = load_result(directory)
+    return lambda page: ResultView(page, result, summary(result))
 
 
-class _HandShown:
-    def __init__(self, choices: Choices, make_scene: MakeScene) -> None:
-        self._choices, self._make_scene = choices, make_scene
+def _showing_hand(choices: Choices, make_scene: MakeScene) -> Show:
+    from softgrasp.report.grasp_text import summary
+    from softgrasp.viewer.views import Workbench
 
-    def native(self) -> None:
-        from softgrasp.viewer.native import show_hand
-        from softgrasp.viewer.scene_markers import choose_hand
-
-        show_hand(*choose_hand(self._choices, self._make_scene))
-
-    def show_on(self, page: Page) -> Workbench:
-        from softgrasp.report.grasp_text import summary
-        from softgrasp.viewer.views import Workbench
-
-        return Workbench(page, self._choices, self._make_scene, summary)
+    return lambda page: Workbench(page, choices, make_scene, summary)
 
 
-Shown = _ResultShown | _HandShown
-"""A hand or a result that can be shown in a viewer."""
-
-
-def _serve(shown: Shown, save: Path | None, *, port: int, browser: bool, json: bool) -> None:
-    from softgrasp.viewer.native import has_display
+def _serve(show: Show, save: Path | None, *, port: int, browser: bool, json: bool) -> None:
     from softgrasp.viewer.page import Page
 
     with Page("softgrasp", port) as page:
-        content = shown.show_on(page)
+        content = show(page)
         if save is not None:
             file = content.save(save)
             if json:
@@ -171,6 +141,13 @@ def _serve(shown: Shown, save: Path | None, *, port: int, browser: bool, json: b
         with suppress(KeyboardInterrupt):
             content.serve()
         terminal.note("closed the page")
+
+
+def has_display() -> bool:
+    """Return whether windows can be opened, according to the environment."""
+    if sys.platform in ("win32", "darwin"):
+        return True
+    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
 def is_result(word: str) -> bool:

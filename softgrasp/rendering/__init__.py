@@ -9,7 +9,7 @@ NAMES = {
     "rendering.encoding": ("playable_path", "video_names", "write_frames", "write_png"),
     "rendering.overlay": ("Arrow", "Ball", "Image", "Mark", "Renderer", "Rgba", "stamp"),
     "rendering.renderer": ("open_renderer",),
-    "rendering.video": ("draw_frames", "tile"),
+    "rendering.video": ("draw_frames",),
 }
 """Public names by the module that defines them; ``=name`` is the module itself."""
 

@@ -14,6 +14,5 @@ from softgrasp.rendering.overlay import Rgba as Rgba
 from softgrasp.rendering.overlay import stamp as stamp
 from softgrasp.rendering.renderer import open_renderer as open_renderer
 from softgrasp.rendering.video import draw_frames as draw_frames
-from softgrasp.rendering.video import tile as tile
 
 NAMES: dict[str, tuple[str, ...]]

@@ -397,33 +397,6 @@ def _draw_now(draw: Callable[..., Image], *arguments: object) -> Future[Image]:
     return future
 
 
-def tile(images: Sequence[Image], columns: int, gap: int = 4) -> Image:
-    """Arrange images of equal size in rows on a white sheet.
-
-    Args:
-        images: Images, each of shape (height, width, 3).
-        columns: Images per row.
-        gap: White pixels between images.
-
-    Returns:
-        One image.
-
-    Raises:
-        DescriptionError: No images, images of different sizes, or less than one column.
-    """
-    if not images or columns < 1 or len({image.shape for image in images}) != 1:
-        raise DescriptionError("expected images of one size and columns >= 1", field="tile")
-    height, width = images[0].shape[:2]
-    columns = min(columns, len(images))
-    rows = -(-len(images) // columns)
-    size = (rows * (height + gap) - gap, columns * (width + gap) - gap, 3)
-    sheet = np.full(size, 255, dtype=np.uint8)
-    for index, image in enumerate(images):
-        top, left = index // columns * (height + gap), index % columns * (width + gap)
-        sheet[top : top + height, left : left + width] = image
-    return sheet
-
-
 def _end(mark: Mark) -> tuple[float, float, float]:
     """Return the position of a sphere, or of the tail of an arrow."""
     return mark.center if isinstance(mark, Ball) else mark.start

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from softgrasp.comparison.checks import load_scale, mean_force
+from softgrasp.comparison.checks import load_scale
 from softgrasp.comparison.compare import CrosscheckResult
 from softgrasp.comparison.criteria import Finding, Tolerances, measure
 from softgrasp.comparison.runs import (
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
 
-    from softgrasp.mechanics.transforms import Array
-
 
 Drawn = tuple[str, Path | None, str, tuple[str, ...]]
 """Heading, file, caption, and names of the findings that are listed beside a figure."""
@@ -51,11 +49,8 @@ HELD, DROPPED = "#9fd2cf", "#f0c4bb"
 
 MM = 1e3
 
-MARKERS = "os^v"
 BAND = "#f3dfa8"
 """Colour of the tolerance band."""
-MS = 1e3
-STEP = "time step [ms]"
 
 
 def write_crosscheck_report(result: CrosscheckResult, directory: str | Path) -> list[Path]:
@@ -101,15 +96,6 @@ def _draw(result: CrosscheckResult, directory: Path) -> list[Drawn]:
             ("Release", draw_release(runs, limits, directory / "crosscheck_release.png"),
              "Tip height per engine, and the differences between engines below.",
              ("trajectory", "settling_time", "without_hk")),
-            ("First mode", draw_mode(runs, limits, directory / "crosscheck_mode.png"),
-             "Damped cosine fitted to the tip height. Solid: linear mode of the time-discrete "
-             "system; dotted: linear mode in continuous time.",
-             ("frequency", "damping_ratio")),
-            ("Convergence",
-             draw_convergence(runs, limits, directory / "crosscheck_convergence.png"),
-             "Difference of each engine from its finest time step; black: difference between "
-             "engines at the same time step.",
-             ("convergence_order", "convergence_limit")),
         ]  # fmt: skip
     if runs.diverged:
         return []
@@ -121,9 +107,6 @@ def _draw(result: CrosscheckResult, directory: Path) -> list[Drawn]:
         ("Held or dropped", draw_loads(runs, limits, directory / "crosscheck_loads.png"),
          "Hold tests with lighter and heavier objects; lines: critical load of each engine.",
          ("agreement", "critical_load")),
-        ("Time step", draw_steps(runs, limits, directory / "crosscheck_steps.png"),
-         f"{force}s at rest over the time step. Jumps: a body stops one control sample earlier.",
-         ("force_convergence",)),
     ]  # fmt: skip
 
 
@@ -232,91 +215,6 @@ def _draw_residual(axes: Axes, table: style.Table, runs: ReleaseRuns, tolerance:
     style.time_limits(axes, reference.time)
 
 
-def draw_mode(runs: ReleaseRuns, tolerances: Tolerances, path: str | Path) -> Path:
-    """Draw frequency and damping ratio of the first mode against the time step."""
-    from matplotlib.patches import Patch
-
-    with style.figure(path, 2.9) as (figure, table):
-        left, right = style.subplots(figure, 2, margins=(0.75, 0.15, 0.55, 0.6), gaps=(0.75, 0.3))
-        _mode_panel(left, table, runs, "frequency [Hz]", tolerances.frequency_percent)
-        _mode_panel(right, table, runs, "damping ratio ζ [–]", tolerances.damping_ratio_percent)
-        first = next(iter(runs.moving))
-        keys = [
-            *engine_keys(runs.moving, marks=True),
-            line_key(style.INK, "linear mode, time-discrete", "-", 0.9, "_"),
-            line_key(style.INK, "linear mode, continuous", ":", 0.9),
-            Patch(color=BAND, alpha=0.6, label=f"tolerance about {first}"),
-        ]
-        style.legend(figure, keys)
-    return Path(path)
-
-
-def _mode_panel(
-    axes: Axes, table: style.Table, runs: ReleaseRuns, title: str, percent: float
-) -> None:
-    """Draw one property of the first mode, with that of the linear mode."""
-    field = "frequency" if title.startswith("frequency") else "ratio"
-    axes.set_title(title)
-    axes.axhline(getattr(runs.linear[0.0], field), color=style.INK, lw=0.9, ls=":")
-    steps = np.array(sorted(step for step in runs.linear if step > 0.0))
-    stepped = [getattr(runs.linear[step], field) for step in steps.tolist()]
-    table.plot(axes, MS * steps, stepped, f"linear mode {title}", STEP,
-               color=style.INK, lw=0.9, marker="_", ms=14)  # fmt: skip
-    for index, (name, motions) in enumerate(runs.moving.items()):
-        timesteps = np.array(sorted(motions))
-        values = np.array([getattr(runs.mode(name, step), field) for step in timesteps.tolist()])
-        if index == 0:
-            band = 0.01 * percent * values
-            # one time step is a point, which has no area
-            wide = timesteps if len(steps) > 1 else timesteps * [0.95, 1.05]
-            axes.fill_between(MS * wide, values - band, values + band, color=BAND, alpha=0.6, lw=0)
-        marks(axes, table, MS * timesteps, values, f"{name} {title}", index)
-    axes.set_xlabel(STEP)
-    axes.set_xlim(0.0, None)
-    axes.ticklabel_format(useOffset=False)
-
-
-def draw_convergence(runs: ReleaseRuns, tolerances: Tolerances, path: str | Path) -> Path | None:
-    """Draw differences from the finest time step, and between engines, against the time step."""
-    refined = [name for name, motions in runs.moving.items() if len(motions) > 2]
-    if not refined:
-        return None
-    first, *others = refined
-    keys = engine_keys(runs.moving, marks=True)
-    steps, deviation = runs.convergence(first).timesteps, runs.convergence(first).deviation
-    with style.figure(path, 3.2) as (figure, table):
-        (axes,) = style.subplots(figure, 1, margins=(0.75, 0.15, 0.55, 0.6))
-        for name in others:
-            shared = [step for step in runs.moving[name] if step in runs.moving[first]]
-            pairs = [(runs.moving[name][step], runs.moving[first][step]) for step in shared]
-            difference = [np.degrees(np.abs(a.angles - b.angles)).max() for a, b in pairs]
-            table.plot(
-                axes, MS * np.array(shared), np.maximum(difference, MIN_DIFFERENCE),
-                f"{name} from {first} [deg]", STEP, color=style.INK, marker="D", ms=3.5, lw=1.0,
-            )  # fmt: skip
-            keys.append(line_key(style.INK, f"{name} from {first}", "-", 1.0, "D"))
-        for index, name in enumerate(runs.moving):
-            if name in refined:
-                finest, label = runs.convergence(name), f"{name} from its finest step [deg]"
-                marks(axes, table, MS * finest.timesteps[:-1], finest.deviation[:-1], label, index)
-        # a guide of an error proportional to h, relative to the finest step
-        coarser = np.linspace(1.05 * steps[-1], steps[0], 200)
-        guide = deviation[0] * (coarser - steps[-1]) / (steps[0] - steps[-1])
-        axes.plot(MS * coarser, guide, color=style.MUTED, ls=":", lw=1.2)
-        axes.axhline(tolerances.trajectory_deg, color=style.LOST, lw=0.9, ls="--")
-        axes.set_xscale("log", base=2)
-        axes.set_yscale("log")
-        axes.set_xticks(MS * steps, [f"{MS * step:g}" for step in steps])
-        axes.set_xlabel(STEP)
-        axes.set_ylabel("difference of a joint angle [deg]")
-        keys += [
-            line_key(style.MUTED, "order 1, from the finest step", ":", 1.2),
-            line_key(style.LOST, "tolerance between engines", "--", 0.9),
-        ]
-        style.legend(figure, keys)
-    return Path(path)
-
-
 def draw_forces(runs: GraspRuns, path: str | Path) -> Path | None:
     """Draw normal forces at rest, and over time for the body with the largest difference."""
     from matplotlib.patches import Patch
@@ -415,63 +313,16 @@ def draw_loads(runs: GraspRuns, tolerances: Tolerances, path: str | Path) -> Pat
     return Path(path)
 
 
-def draw_steps(runs: GraspRuns, tolerances: Tolerances, path: str | Path) -> Path | None:
-    """Draw the mean normal force at rest against the time step."""
-    from matplotlib.patches import Patch
-
-    every = [item for runs_by_step in runs.finer.values() for item in runs_by_step.values()]
-    bodies = sorted(set.intersection(*(set(bodies_in_contact(item)) for item in every)))
-    if not bodies or max(map(len, runs.finer.values())) < 2:
-        return None
-    first = next(iter(runs.finer))
-    with style.figure(path, 2.7) as (figure, table):
-        (axes,) = style.subplots(figure, 1, margins=(0.75, 0.15, 0.55, 0.6))
-        for index, (name, runs_by_step) in enumerate(runs.finer.items()):
-            steps = np.array(list(runs_by_step))
-            forces = np.array([mean_force(runs, name, step, bodies) for step in runs_by_step])
-            if name == first:
-                band = 0.01 * tolerances.normal_force_percent * forces
-                axes.fill_between(MS * steps, forces - band, forces + band, color=BAND, alpha=0.6)
-            marks(axes, table, MS * steps, forces, f"{name} mean force [N]", index, ls="-")
-        ticks = sorted({step for runs_by_step in runs.finer.values() for step in runs_by_step})
-        axes.set_xscale("log", base=2)
-        axes.set_xticks([MS * step for step in ticks], [f"{MS * step:g}" for step in ticks])
-        axes.minorticks_off()
-        axes.set_xlabel(STEP)
-        axes.set_ylabel(f"mean {force_name(runs.closing).lower()} at rest [N]")
-        style.set_min_span(axes, 0.1 * float(np.mean(axes.get_ylim())))
-        label = f"within {tolerances.normal_force_percent:g} % of {first}"
-        keys = engine_keys(runs.finer, marks=True)
-        style.legend(figure, [*keys, Patch(color=BAND, alpha=0.6, label=label)])
-    return Path(path)
+def engine_keys(names: Iterable[str]) -> list[Line2D]:
+    """Legend entries of engines."""
+    return [
+        line_key(style.SERIES[index], name, style.DASHES[index % 4], 1.4)
+        for index, name in enumerate(names)
+    ]
 
 
-def marks(
-    axes: Axes, table: style.Table, x: Array, y: Array, name: str, index: int, ls: str = ""
-) -> None:
-    """Draw the points of an engine against the time step; later ones have larger, open markers."""
-    table.plot(
-        axes, x, y, name, STEP, color=style.SERIES[index], marker=MARKERS[index % 4], ls=ls,
-        lw=1.0, ms=4.5 + 2.5 * index, mfc=style.SERIES[index] if index == 0 else "none",
-    )  # fmt: skip
-
-
-def engine_keys(names: Iterable[str], *, marks: bool = False) -> list[Line2D]:
-    """Legend entries of engines, as lines or as markers."""
-    keys = []
-    for index, name in enumerate(names):
-        dashes, marker = ("", MARKERS[index % 4]) if marks else (style.DASHES[index % 4], "")
-        keys.append(line_key(style.SERIES[index], name, dashes, 1.4, marker, filled=index == 0))
-    return keys
-
-
-def line_key(
-    color: str, label: str, dashes: object, width: float, marker: str = "", *, filled: bool = True
-) -> Line2D:
-    """Legend entry of a line, with an optional marker."""
+def line_key(color: str, label: str, dashes: object, width: float) -> Line2D:
+    """Legend entry of a line."""
     from matplotlib.lines import Line2D
 
-    return Line2D(
-        [], [], color=color, label=label, ls=dashes or "none", lw=width, marker=marker or None,
-        ms=5.0, mfc=color if filled else "none",
-    )  # fmt: skip
+    return Line2D([], [], color=color, label=label, ls=dashes, lw=width)

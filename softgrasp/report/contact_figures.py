@@ -18,18 +18,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softgrasp.description.sensor import ForceTorqueSensor, TactileSensor
-from softgrasp.evaluation.analysis import ReplayedResult
 from softgrasp.evaluation.quality_log import QualityLog
 from softgrasp.evaluation.result import (
     BodyContact,
     GraspResult,
     PeakForce,
-    PullTest,
     SensorReading,
     column,
 )
 from softgrasp.mechanics.transforms import Array
-from softgrasp.model import names
 from softgrasp.model.names import parts
 from softgrasp.rendering.keyframes import Playback, body_label, has_phases, key_frames
 from softgrasp.rendering.overlay import Image
@@ -40,10 +37,8 @@ from softgrasp.report.formatting import newtons, signed
 from softgrasp.report.grasp_text import let_go_s, out_of_hand
 from softgrasp.report.time_series import (
     CLOSING,
-    PHASE_BAR_HEIGHT,
     TIME,
     body_rows,
-    draw_phase_bar,
     merge,
     peaks,
     sample,
@@ -83,9 +78,6 @@ COLUMNS, TACTILE_PANEL_HEIGHT = 4, 1.9
 """Maps per row, and height of one [in]."""
 MAP = "YlGnBu"
 
-BEYOND = 2.0
-"""Upper limit of the displacement axis over the largest displacement at slip."""
-
 SIZE = (584, 600)
 """Width and height of one image [px]."""
 GAP, ABOVE = 12, 84
@@ -104,16 +96,13 @@ def draw_contacts(result: GraspResult, path: str | Path) -> Path:
     cells = _cells(result, touched)
     palm = [item.body for item in result.contacts if not item.finger and item.body in touched]
     rows, columns = (1 + max((cell[k] for cell in cells), default=-1) for k in range(2))
-    bar_height = PHASE_BAR_HEIGHT if has_phases(result) else 0.0
     below = len(palm) * (ROW_HEIGHT + PALM_GAP)
     height = max(ROW_HEIGHT * rows + below - (0.0 if rows else PALM_GAP), ROW_HEIGHT)
-    height += 0.75 + bar_height
+    height += 0.75
     with style.figure(path, height) as (figure, table):
         table.add(sample(_contact_columns(result)))
-        if has_phases(result):
-            draw_phase_bar(figure, result)
         if cells:
-            margins = (0.6, 0.1, 0.5 + below, 0.55 + bar_height)
+            margins = (0.6, 0.1, 0.5 + below, 0.55)
             grid = style.panels(figure, rows, columns, margins=margins)
             _draw_fingers(result, figure, cells, grid)
         for index, body in enumerate(reversed(palm)):
@@ -441,55 +430,6 @@ def _draw_map(axes: Axes, reading: SensorReading, scale: Normalize) -> None:
                 taxel_column, row, f"{force:.3g}", ha="center", va="center", fontsize=6,
                 color="white" if dark else style.INK,
             )  # fmt: skip
-
-
-def draw_pulls(result: GraspResult, path: str | Path) -> Path:
-    """Draw the object displacement since the closed state against the force of each pull.
-
-    Dots mark where all contacts slip; the dashed line is the friction µ·ΣN of the closed hand.
-    """
-    assert result.hold is not None  # there are pulls
-    pulls = result.hold.pulls
-    with style.figure(path, 3.2) as (figure, table):
-        (axes,) = style.subplots(figure, 1, margins=(0.75, 0.1, 0.55, 0.3))
-        # a wrist yields to the pull
-        position = _in_palm(result) if result.scene.on_wrist else result.object_position
-        for pull, color in zip(pulls, cycle(style.SERIES)):
-            _draw_pull(axes, table, result.time, position, pull, color)
-        axes.axvline(pulls[0].friction_N, color=style.MUTED, lw=0.8, ls="--", label="µ·ΣN")
-        widest = max(1e3 * pull.drop_m for pull in pulls)
-        axes.set_ylim(0.0, max(BEYOND * widest, 1e-3))
-        axes.set_xlim(left=0.0)
-        axes.set_title("displacement of the object in the hand [mm]")
-        axes.set_xlabel("pulling force [N]")
-        axes.legend(loc="upper left", ncols=min(len(pulls) + 1, 4), frameon=False, fontsize=8)
-    return Path(path)
-
-
-def _in_palm(result: GraspResult) -> Array:
-    """Positions of the object in the frame of the palm while it is pulled, (T, 3) [m]."""
-    replay, palm = ReplayedResult(result), names.hand_body(result.scene.hand)
-    relative_positions = np.zeros_like(result.object_position)
-    assert result.hold is not None  # there are pulls
-    begin = np.searchsorted(result.time, result.hold.pulls[0].start_s)
-    for row in range(int(begin), len(relative_positions)):
-        body = replay.pose(float(result.time[row])).body(palm)
-        shift = result.object_position[row] - body.xpos
-        relative_positions[row] = body.xmat.reshape(3, 3).T @ shift
-    return relative_positions
-
-
-def _draw_pull(
-    axes: Axes, table: style.Table, time: Array, position: Array, pull: PullTest, color: str
-) -> None:
-    first = min(int(np.searchsorted(time, pull.start_s, side="right")), len(time) - 1)
-    rows = (time > pull.start_s) & (time <= pull.end_s)  # the previous pull ends at its start
-    force = pull.rate_N_s * (time[rows] - pull.start_s)
-    displacement_mm = 1e3 * np.linalg.norm(position[rows] - position[first], axis=1)
-    name, over = f"{pull.name} displacement [mm]", f"{pull.name} force [N]"
-    table.plot(axes, *thin(force, displacement_mm), name, over, color=color, label=pull.name)
-    if (slip := pull.slip_force_N) is not None:
-        axes.plot(slip, np.interp(slip, force, displacement_mm), "o", color=color)
 
 
 def draw_ensemble(ensemble: EnsembleResult, path: str | Path) -> Path:

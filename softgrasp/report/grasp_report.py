@@ -31,7 +31,6 @@ from softgrasp.report.contact_figures import (
     band_rows,
     draw_contacts,
     draw_ensemble,
-    draw_pulls,
     draw_quality,
     draw_sensors,
     draw_strip,
@@ -50,7 +49,7 @@ if TYPE_CHECKING:
 
 VIDEO, STRIP, REPORT = "grasp.mp4", "strip.png", "report.html"
 CONTACTS, JOINTS, OBJECT, QUALITY = "contacts.png", "joints.png", "object.png", "quality.png"
-SENSORS, TACTILE, PULLS, PRESSURE = "sensors.png", "tactile.png", "pulls.png", "pressure.png"
+SENSORS, TACTILE, PRESSURE = "sensors.png", "tactile.png", "pressure.png"
 FINGER = "finger.png"
 ENSEMBLE, ENSEMBLE_RESULT = "ensemble_bands.png", "ensemble.json"
 """Files of a grasp with fingers of a posterior, besides those of the run."""
@@ -69,7 +68,6 @@ FIGURES: tuple[tuple[str, Draw, Callable[[GraspResult], bool]], ...] = (
     ),
     (SENSORS, draw_sensors, lambda run: bool(run.sensors)),
     (TACTILE, draw_tactile, lambda run: bool(tactile_readings(run))),
-    (PULLS, draw_pulls, lambda run: run.hold is not None and bool(run.hold.pulls)),
     (PRESSURE, draw_pressure, lambda run: run.pressure is not None),
     (FINGER, draw_finger_of, lambda run: slice_finger_of(run) is not None),
 )

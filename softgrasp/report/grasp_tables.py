@@ -6,18 +6,14 @@ All functions return rows of formatted strings. Forces in N, lengths in mm, worl
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-
-import numpy as np
 
 from softgrasp._version import __version__
 from softgrasp.description.base import Vec3
 from softgrasp.description.contact import Contact
-from softgrasp.description.geometry import Compound, Mesh, ObjectShape, Sphere
+from softgrasp.description.geometry import Compound, Mesh, ObjectShape
 from softgrasp.description.hand import Hand
-from softgrasp.description.object import Block, GraspObject, Table, Wall
+from softgrasp.description.object import GraspObject
 from softgrasp.description.resolved import ResolvedScene
-from softgrasp.description.scene import GraspScene
 from softgrasp.description.task import SuccessCriterion
 from softgrasp.evaluation.result import (
     BodyContact,
@@ -26,9 +22,8 @@ from softgrasp.evaluation.result import (
     HoldPart,
     PairContact,
 )
-from softgrasp.mechanics.transforms import euler_from_quaternions
 from softgrasp.model import names
-from softgrasp.model.object import object_mass, object_pose
+from softgrasp.model.object import object_mass
 from softgrasp.model.shapes import extent
 from softgrasp.rendering.keyframes import choose_shown_phases, has_phases
 from softgrasp.report.formatting import count, group_digits, millimetres, newtons, signed
@@ -53,35 +48,24 @@ GRAVITY = 9.81
 
 def scene_properties(result: GraspResult) -> list[tuple[str, str]]:
     """Rows (name, value) that describe the simulated scene."""
-    scene, solver = result.scene, result.scene.solver
+    scene = result.scene
     period = 1e3 * scene.control_period
     gravity = f"({', '.join(f'{part:g}' for part in scene.gravity)}) m/s²"
-    errors = [end.discretisation_error_m for end in result.soft_fingers]
+    objects = [scene.object, *(placed.object for placed in scene.objects)]
     rows = [
         ("Hand", ", ".join([scene.hand.name, *_fingers(scene.hand)])),
-        ("Object", _object_text(scene.object)),
-        ("Mount", scene.object_mount),
-        ("Starts at", _start_text(scene)),
-        *(
-            (
-                f"Further object {name}",
-                f"{_object_text(item.object)}, {item.mount}, at ({point_mm(item.position)}) mm",
-            )
-            for name, item in zip(scene.object_names[1:], scene.objects, strict=True)
-        ),
+        ("Objects" if scene.objects else "Object", "; ".join(map(_object_text, objects))),
+        ("Surroundings", ", ".join(scene.surrounding_names)),
         ("Grasp", scene.grasp + (f", {scene.actuation} joints" if scene.hand.fingers else "")),
         ("Closure", _closure(result)),
-        *_grip_force(result),
         ("Contact requested", contact_text(result.contact_model.requested)),
         ("Gravity", gravity if any(scene.gravity) else "none while closing"),
-        *_surroundings(scene),
         *_phases(result),
         ("Lift" if scene.lift else "Hold test", _criterion(result)),
         ("Time step", f"{result.contact_model.steps_text}, controller every {period:g} ms"),
-        *_discretisation(scene.hand, [error for error in errors if error is not None]),
-        ("Solver", f"{scene.integrator}, {solver.cone} cone, impratio {solver.impratio:g}"),
+        ("Source", scene.source),
     ]
-    return [*rows, ("Source", scene.source)] if scene.source else rows
+    return [(name, text) for name, text in rows if text]
 
 
 def _fingers(hand: Hand) -> list[str]:
@@ -97,17 +81,6 @@ def _fingers(hand: Hand) -> list[str]:
 def _object_text(described: GraspObject) -> str:
     text = f"{described.name}, {shape_text(described.shape)}, {1e3 * object_mass(described):.4g} g"
     return text if described.density is None else f"{text} ({described.density:g} kg/m³)"
-
-
-def _start_text(scene: GraspScene) -> str:
-    """Initial position and orientation of the object, relative to its file or its axes."""
-    pose = object_pose(scene)
-    angles_deg = np.degrees(euler_from_quaternions(np.array(pose.quaternion)))
-    text = f"({point_mm(pose.position)}) mm"
-    if np.abs(angles_deg).max() < 0.05 or isinstance(scene.object.shape, Sphere):
-        return text
-    angles = ", ".join(signed(angle, 1) for angle in angles_deg.tolist())
-    return f"{text}, rotated by ({angles})° about x, y, z"
 
 
 def value_rows(resolved: ResolvedScene) -> list[Row]:
@@ -138,51 +111,6 @@ def _rates(result: GraspResult) -> str:
     return ", ".join(dict.fromkeys(texts)) or "no motion"
 
 
-def _grip_force(result: GraspResult) -> list[tuple[str, str]]:
-    """Row that explains the grip force of a position-controlled closure."""
-    scene = result.scene
-    rates = [
-        abs(rate)
-        for actuator, rate in zip(scene.actuators, scene.rates, strict=True)
-        if rate and actuator.unit == "rad"
-    ]
-    lags = scene.closure.name == "position-increment" and scene.actuation == "servo"
-    if not (lags and rates and any(contact.in_contact for contact in result.contacts)):
-        return []
-    limit = scene.closure.grip_limit(scene.hand)
-    if limit is not None:
-        text = f"at most {limit:g} N per finger from its servos, at the end of what touches"
-        return [("Grip force", f"{text}; change it with --set closure.grip_force=N")]
-    text = f"results from the servo lag at {math.degrees(max(rates)):.3g} °/s"
-    return [("Grip force", f"{text}; limit it with --set closure.grip_force=N")]
-
-
-def _surroundings(scene: GraspScene) -> list[tuple[str, str]]:
-    """Rows of tables, walls and blocks."""
-    parts = []
-    for part, name in zip(scene.surroundings, scene.surrounding_names, strict=True):
-        kind = part.type.capitalize()
-        label = kind if name == part.type else f"{kind} {name}"
-        match part:
-            case Table():
-                text = "directly under the object"
-                if part.height is not None:
-                    text = f"top at z = {1e3 * part.height:.1f} mm"
-            case Wall():
-                normal = ", ".join(f"{value:g}" for value in part.normal)
-                text = f"{_edges(part.size)} at ({point_mm(part.point)}) mm, normal ({normal})"
-            case Block():
-                text = f"{_edges(part.size)} at ({point_mm(part.position)}) mm"
-        if part.contact.specified:
-            text += f", {contact_text(scene.contact_of(0, part))}"
-        parts.append((label, text))
-    return parts
-
-
-def _edges(size: Sequence[float]) -> str:
-    return " × ".join(f"{1e3 * edge:g}" for edge in size) + " mm"
-
-
 def _phases(result: GraspResult) -> list[tuple[str, str]]:
     """Rows of the motion sequence and of the time spans of its phases."""
     if not has_phases(result):
@@ -206,15 +134,6 @@ def _criterion(result: GraspResult) -> str:
         text = f"{criterion.name}: {text}. Source: {criterion.source}"
         return f"{text}. Deviations: {criterion.deviations}" if criterion.deviations else text
     return text
-
-
-def _discretisation(hand: Hand, errors: list[float]) -> list[tuple[str, str]]:
-    """Row with the discretisation error of soft fingers [m], where it is known."""
-    if not errors:
-        return []
-    links = max(len(digit.finger.links) for digit in hand.soft_fingers)
-    error = f"tip error {millimetres(max(errors))} against the beam (Richardson)"
-    return [("Discretisation", f"{links} rigid links per soft finger; {error}")]
 
 
 def contact_text(contact: Contact) -> str:
@@ -376,29 +295,6 @@ def other_rows(result: GraspResult) -> list[list[str]]:
     ]
 
 
-def pair_rows(result: GraspResult) -> list[list[str]]:
-    """Return label, measured stiffness and its deviation of all pairs in contact at the end.
-
-    Mesh parts share a row.
-    """
-    requested_stiffness = result.contact_model.set_stiffness
-    called, has_stiffness = names.display_names(result.scene), _defines_stiffness(result)
-    of_label: dict[str, list[tuple[float, float]]] = {}
-    for pair, stiffness in result.contact_model.measured_stiffness_N_m.items():
-        deviations = of_label.setdefault(_pair_label(pair, called), [])
-        deviations.append((stiffness, 100.0 * (stiffness / requested_stiffness(pair) - 1.0)))
-    return [
-        [
-            label if len(deviations) == 1 else f"{label}, {len(deviations)} parts of the mesh",
-            _span([group_digits(stiffness) for stiffness, _ in sorted(deviations)]),
-            f"{signed(max((part for _, part in deviations), key=abs), 2)} %"
-            if has_stiffness
-            else EMPTY,
-        ]
-        for label, deviations in of_label.items()
-    ]
-
-
 def acting_rows(result: GraspResult) -> list[list[str]]:
     """Rows of what acted in every pair that touched: K, D, largest depth and sliding."""
     called = names.display_names(result.scene)
@@ -468,15 +364,6 @@ def grip_ratio(result: GraspResult) -> float:
 def _defines_stiffness(result: GraspResult) -> bool:
     """Whether the contact model defines a stiffness in N/m to compare with."""
     return result.contact_model.used.converted and result.scene.object.elasticity is None
-
-
-def _pair_label(pair: str, called: dict[str, str]) -> str:
-    """Label of a pair: ``F1 P3``, or ``F1 P3, small`` with several objects."""
-    first, _, second = pair.partition("|")
-    first = called.get(first, first.replace("_", " "))
-    several = sum(names.is_object(body) for body in called) > 1
-    # mesh parts have a number after the name of the body
-    return f"{first}, {called.get(second.split('_')[0], second)}" if several else first
 
 
 def _span(ordered: list[str]) -> str:

@@ -20,7 +20,7 @@ from softgrasp.description.sensor import (
 )
 from softgrasp.description.task import ClosePhase, Phase, ShakePhase, SuccessCriterion
 from softgrasp.evaluation.outcome import GraspStatus, Outcome
-from softgrasp.evaluation.result import DirectionTest, GraspResult, HoldTest, column
+from softgrasp.evaluation.result import GraspResult, HoldTest, column
 from softgrasp.mechanics.transforms import Array, rotation_angles
 from softgrasp.rendering.keyframes import body_label
 from softgrasp.report.formatting import capitalize, count, millimetres, newtons
@@ -213,134 +213,60 @@ def _hold_result_clause(result: GraspResult) -> str:
         return "The hold test was not reached"
     if result.held is None:
         return "The hold test does not show whether the hand holds it"
-    if hold.pulls and result.held:
-        clause = _pulls_clause(result, hold)
-    elif hold.directions:
-        clause = _directions_clause(result, hold)
-    elif hold.lifted_m is not None or result.scene.on_wrist:
-        clause = _format_carried(result, hold)
-    else:
-        clause = _weight_clause(result, hold)
+    clauses = []
+    if hold.directions:
+        clauses.append(_directions_clause(result, hold))
+    elif hold.weight_N or not hold.pulls:
+        clauses.append(_weight_clause(result, hold))
+    if hold.pulls:
+        clauses.append(_pulls_clause(hold))
+    clause = capitalize("; ".join(clauses)) + ("" if result.held else f": {result.message}")
     if isinstance(criterion, SuccessCriterion) and criterion.name not in ("hold", ""):
         return f"By '{criterion.name}': {clause[0].lower()}{clause[1:]}"
     return clause
 
 
-def _pulls_clause(result: GraspResult, hold: HoldTest) -> str:
-    """Smallest force that pulled the object out, after the other results."""
+def _pulls_clause(hold: HoldTest) -> str:
+    """Smallest force that pulled the object out, or the largest that did not."""
     slipped = [test for test in hold.pulls if test.slip_force_N is not None]
     if not slipped:
         smallest = min(test.largest_force_N for test in hold.pulls)
-        pulled = f"not pulled out by up to {smallest:.3g} N"
-    else:
-        weakest = min(slipped, key=lambda test: test.slip_force_N or 0.0)
-        pulled = f"pulled out by {weakest.slip_force_N:.3g} N along {weakest.name}"
-    if hold.directions:
-        return f"{_directions_clause(result, hold)}; {pulled}"
-    return f"{_weight_clause(result, hold)}; {pulled}" if hold.weight_N else capitalize(pulled)
+        return f"not pulled out by up to {smallest:.3g} N"
+    weakest = min(slipped, key=lambda test: test.slip_force_N or 0.0)
+    return f"pulled out by {weakest.slip_force_N:.3g} N along {weakest.name}"
 
 
 def _directions_clause(result: GraspResult, hold: HoldTest) -> str:
     tests = hold.directions
     force = f"up to {max(test.force_N for test in tests):.2g} N"
-    failed = [test for test in tests if not test.held]
     if result.held:
         angle = math.degrees(hold.rotation_rad)
         return (
             f"Held in all {count(len(tests), 'direction')} with {force}: at most "
             f"{millimetres(hold.drop_m)} and {angle:.1f}°"
         )
+    failed = [test.name for test in tests if not test.held]
     if not failed:  # failed before the load directions
-        return f"Did not hold: {' and '.join(_failures(result, hold, 'dropped'))}"
-    named = ", ".join(test.name for test in failed)
-    return (
-        f"Did not hold in {len(failed)} of {count(len(tests), 'direction')} with {force} "
-        f"({named}): first {_direction_failure(result, failed[0])}"
-    )
-
-
-def _failures(result: GraspResult, hold: HoldTest, moved: str) -> list[str]:
-    criterion = result.success_criterion
-    assert criterion is not None  # there is a hold test
-    if out_of_hand(result):
-        return ["it left the hand" if was_touched(result) else "it was never in the hand"]
-    if result.outcome is Outcome.SUPPORTED:
-        return ["the hand does not bear it"]
-    failures = []
-    if hold.drop_m > criterion.max_drop:
-        failures.append(
-            f"it {moved} {millimetres(hold.drop_m)} ({millimetres(criterion.max_drop)} allowed)"
-        )
-    if hold.rotation_rad > criterion.max_rotation:
-        angle, allowed = math.degrees(hold.rotation_rad), math.degrees(criterion.max_rotation)
-        failures.append(f"it rotated by {angle:.1f}° ({allowed:.1f}° allowed)")
-    required, min_lift = 1, None
-    if isinstance(criterion, SuccessCriterion):
-        failures += _further_failures(criterion, hold)
-        required, min_lift = criterion.min_contacts, criterion.min_lift
-    touching = sum(contact.in_contact for contact in result.contacts)
-    if touching == 0:
-        failures.append("no body is in contact at the end")
-    elif touching < required:
-        failures.append(f"{touching} of at least {required} bodies are in contact at the end")
-    if min_lift is not None and (hold.lifted_m or 0.0) < min_lift:
-        lifted = millimetres(hold.lifted_m or 0.0)
-        failures.append(f"it was lifted by {lifted} ({millimetres(min_lift)} required)")
-    return failures
-
-
-def _further_failures(criterion: SuccessCriterion, hold: HoldTest) -> list[str]:
-    """Exceeded creep limit and failed pulls."""
-    failures = []
-    if criterion.max_creep is not None and hold.creep_m_s > criterion.max_creep:
-        failures.append(
-            f"it crept at {1e3 * hold.creep_m_s:.3g} mm/s ({1e3 * criterion.max_creep:.3g} mm/s "
-            "allowed)"
-        )
-    for pull, test in zip(criterion.pulls, hold.pulls, strict=False):
-        if test.held is False:
-            failures.append(
-                f"{test.slip_force_N or 0.0:.3g} N along {test.name} pulled it out "
-                f"({pull.min_force:.3g} N required)"
-            )
-    return failures
-
-
-def _direction_failure(result: GraspResult, test: DirectionTest) -> str:
-    criterion = result.scene.success
-    assert criterion is not None  # it has load directions
-    parts = []
-    if test.drop_m > criterion.max_drop:
-        parts.append(f"dropped {millimetres(test.drop_m)}")
-    if test.rotation_rad > criterion.max_rotation:
-        parts.append(f"rotated by {math.degrees(test.rotation_rad):.1f}°")
-    if test.contacts < criterion.min_contacts:
-        parts.append(f"{count(test.contacts, 'body')} in contact".replace("bodys", "bodies"))
-    after = test.end_s - test.start_s
-    return f"{test.name} with {test.force_N:.2g} N, {' and '.join(parts)} after {after:.2f} s"
+        return "Did not hold"
+    number = f"{len(failed)} of {count(len(tests), 'direction')}"
+    return f"Did not hold in {number} with {force} ({', '.join(failed)})"
 
 
 def _weight_clause(result: GraspResult, hold: HoldTest) -> str:
+    """Result of a load by gravity, a lift, or a motion of the wrist."""
+    carried = hold.lifted_m is not None or result.scene.on_wrist
     weight = f"{hold.weight_N:.2g} N of weight"
-    if result.held:
-        return f"Held {weight} with {millimetres(hold.drop_m)} drop"
-    return f"Did not hold {weight}: {' and '.join(_failures(result, hold, 'dropped'))}"
-
-
-def _format_carried(result: GraspResult, hold: HoldTest) -> str:
-    """Result of a lift or of a motion of the wrist."""
-    weight = f"{hold.weight_N:.2g} N of weight"
-    if hold.weight_N == 0.0:
+    if carried and hold.weight_N == 0.0:
         weight = "the object without its weight"
     if hold.lifted_m is not None and (result.held or not result.scene.on_wrist):
         weight += f", lifted by {millimetres(hold.lifted_m)},"
     if result.held:
-        return f"Held {weight} with {millimetres(hold.drop_m)} drift in the hand"
-    failures = _failures(result, hold, "moved in the hand by")
-    where = ""
+        moved = "drift in the hand" if carried else "drop"
+        return f"Held {weight} with {millimetres(hold.drop_m)} {moved}"
+    lost = ""
     if hold.failed_in is not None and result.scene.on_wrist and hold.failed_s is not None:
-        where = f"; lost in '{hold.failed_in}' at {hold.failed_s:.3f} s"
-    return f"Did not hold {weight.removesuffix(',')}: {' and '.join(failures)}{where}"
+        lost = f", lost in '{hold.failed_in}' at {hold.failed_s:.3f} s"
+    return f"Did not hold {weight.removesuffix(',')}{lost}"
 
 
 def criterion_text(criterion: SuccessCriterion | Lift) -> str:

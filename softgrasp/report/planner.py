@@ -1,8 +1,8 @@
-"""HTML report of a grasp search: ranked hand poses, approach directions, scores, best grasps.
+"""HTML report of a grasp search: ranked hand poses, approach directions, best grasps.
 
 ``write_best`` simulates the best candidates with the hold test of the plan and writes a report of
-each; ``write_planner_report`` writes the page that links them. Directions are drawn with Lambert's
-azimuthal equal-area projection, in the frame of the object.
+each; ``write_planner_report`` writes the page that links them. Directions are drawn in the
+frame of the object.
 """
 
 from __future__ import annotations
@@ -11,10 +11,9 @@ import math
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.stats import spearmanr
 
 from softgrasp.errors import BackendUnavailable
 from softgrasp.evaluation.result import GraspResult
@@ -40,13 +39,12 @@ from softgrasp.sweeps.table import COLUMNS, FAILED
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
 
 
 INDEX = "index.html"
-BEST, DIRECTIONS, SCORES = "best.png", "directions.png", "scores.png"
-FILES = (INDEX, BEST, DIRECTIONS, SCORES, "directions.csv", "scores.csv")
-"""Files of the report."""
+BEST, DIRECTIONS = "best.png", "directions.png"
+FILES = (INDEX, BEST, DIRECTIONS, "directions.csv", "scores.png", "scores.csv")
+"""Files of the report, of which earlier versions wrote the last two."""
 
 TEST = "Test"
 """Column with the hold-test result of the best grasps, linked to their reports."""
@@ -64,14 +62,6 @@ class Best(NamedTuple):
     row: int
     result: GraspResult
     directory: Path
-
-
-class Drift(NamedTuple):
-    """Object displacement in a test, to be compared with the score of the grasp."""
-
-    column: str
-    name: str
-    short: str
 
 
 def write_best(
@@ -165,53 +155,43 @@ def _draw(
         except BackendUnavailable:
             pass  # no renderer: the report has no images
     path = draw_directions(planned, directory / DIRECTIONS)
-    caption = (
-        "Approach directions seen from the object, equal-area projection; circles at 30° and 60° "
-        "from the centre."
-    )
+    caption = "Approach directions seen from the object: longitude about z from +x, and latitude."
     figures.append(Figure("Directions", path, caption))
-    if planned.ranked:
-        path = draw_scores(planned, directory / SCORES)
-        caption = f"{correlation_verdict(planned)} Rings and red dots: best grasps."
-        figures.append(Figure("Scores", path, caption))
     return figures
 
 
 def draw_directions(planned: PlannedGrasps, path: Path) -> Path:
-    """Draw the approach directions on both hemispheres, coloured by score, the best numbered."""
+    """Draw the approach directions on the sphere, coloured by score, the best numbered.
+
+    Longitude about z and latitude are in the frame of the object, in Mollweide's equal-area
+    projection.
+    """
     table = planned.table
     score = _numbers(table, "score")
-    ends = _ends(score)
-    directions = dict(zip(("x", "y", "z"), _directions(table).T, strict=True))
+    x, y, z = (_numbers(table, f"direction_{axis}") for axis in "xyz")
+    longitude, latitude = np.arctan2(y, x), np.arcsin(np.clip(z, -1.0, 1.0))
+    ranked = np.isfinite(score)
     with style.figure(path, 4.6, 9.6) as (figure, columns):
-        columns.add(directions | {"status": table["status"].tolist(), planned.plan.rank_by: score})
-        for index, (side, title) in enumerate(
-            ((1.0, "hand on the side of +z of the object"), (-1.0, "hand on the side of −z"))
-        ):
-            axes = figure.add_axes((0.03 + 0.45 * index, 0.11, 0.42, 0.8))
-            _globe(axes, title)
-            on_side = side * _numbers(table, "direction_z") >= 0.0
-            points = equal_area(_directions(table), side)
-            marked, unscored = on_side & np.isfinite(score), ~np.isfinite(score)
-            x, y = points[marked].T
-            dots = axes.scatter(x, y, c=score[marked], cmap="viridis", s=22, linewidths=0,
-                                 vmin=ends[0], vmax=ends[1])  # fmt: skip
-            for status, (mark, color) in ENDS.items():
-                others = on_side & unscored & (table["outcome"] == status).to_numpy(dtype=bool)
-                x, y = points[others].T
-                face: dict[str, Any] = {"facecolors": "none", "edgecolors": color}
-                face = {"color": color} if mark in "x+" else face
-                axes.scatter(x, y, marker=mark, s=16, linewidths=0.8, **face)
-            for rank in np.flatnonzero(on_side[: len(planned.best_rows)]).tolist():
-                x, y = points[rank].tolist()
-                axes.scatter(x, y, s=95, facecolors="none", edgecolors=style.LOST, linewidths=1.3)
-                axes.annotate(str(rank + 1), (x, y), (7, 5), textcoords="offset points",
-                              fontsize=8.5, fontweight="bold", color=style.LOST)  # fmt: skip
+        columns.add({"x": x, "y": y, "z": z, "status": table["status"].tolist(),
+                     planned.plan.rank_by: score})  # fmt: skip
+        axes = figure.add_subplot(projection="mollweide")
+        x, y, label = longitude[ranked], latitude[ranked], "ranked, coloured by score"
+        dots = axes.scatter(x, y, 22, score[ranked], cmap="viridis", linewidths=0, label=label)
+        for outcome, (mark, color) in ENDS.items():
+            others = ~ranked & (table["outcome"] == outcome).to_numpy(dtype=bool)
+            if others.any():
+                label = f"{others.sum()} {outcome}"
+                x, y = longitude[others], latitude[others]
+                axes.scatter(x, y, 16, [color], marker=mark, linewidths=0.8, label=label)
+        for row in range(len(planned.best_rows)):
+            point = float(longitude[row]), float(latitude[row])
+            axes.scatter(*point, 95, facecolors="none", edgecolors=style.LOST, linewidths=1.3)
+            axes.annotate(str(row + 1), point, (7, 5), textcoords="offset points",
+                          fontsize=8.5, fontweight="bold", color=style.LOST)  # fmt: skip
         if planned.ranked:
-            bar = figure.colorbar(dots, cax=figure.add_axes((0.925, 0.17, 0.015, 0.66)))
+            bar = figure.colorbar(dots, fraction=0.03, pad=0.04)
             bar.set_label(rank_name(planned), fontsize=8)
-            bar.outline.set_visible(False)
-        style.legend(figure, _keys(table), columns=6)
+        style.legend(figure)
     return path
 
 
@@ -219,122 +199,10 @@ def _numbers(table: pd.DataFrame, column: str) -> Array:
     return np.asarray(table[column].to_numpy(dtype=float, na_value=np.nan))
 
 
-def _ends(values: Array) -> tuple[float, float] | tuple[None, None]:
-    """Return the smallest and largest finite value."""
-    finite = values[np.isfinite(values)]
-    return (float(finite.min()), float(finite.max())) if finite.size else (None, None)
-
-
-def _globe(axes: Axes, title: str) -> None:
-    angle = np.linspace(0.0, 2.0 * math.pi, 181)
-    for tilt in (30.0, 60.0, 90.0):
-        radius = math.sqrt(2.0) * math.sin(math.radians(tilt) / 2.0)
-        width = 0.9 if tilt == 90.0 else 0.5
-        axes.plot(radius * np.cos(angle), radius * np.sin(angle), linewidth=width,
-                   color=style.MUTED if tilt == 90.0 else style.RULE, zorder=0)  # fmt: skip
-    right, left = ("−x", "+x") if "−z" in title else ("+x", "−x")
-    for x, y, text in ((1.07, 0, right), (-1.07, 0, left), (0, 1.07, "+y"), (0, -1.07, "−y")):
-        axes.annotate(text, (x, y), ha="center", va="center", fontsize=7.5, color=style.MUTED)
-    axes.set_xlim(-1.16, 1.16)
-    axes.set_ylim(-1.16, 1.16)
-    axes.set_aspect("equal")
-    axes.set_axis_off()
-    axes.text(0.5, -0.04, title, transform=axes.transAxes, ha="center", fontsize=8.5)
-
-
-def _directions(table: pd.DataFrame) -> Array:
-    return np.column_stack([_numbers(table, f"direction_{axis}") for axis in "xyz"])
-
-
-def _keys(table: pd.DataFrame) -> list[Any]:
-    from matplotlib.lines import Line2D
-
-    label = "ranked, coloured by score"
-    handles = [Line2D([], [], marker="o", linestyle="", color=style.EDGE, label=label)]
-    for status, (mark, color) in ENDS.items():
-        count = int(((table["outcome"] == status) & table["score"].isna()).sum())
-        if count:
-            handles.append(Line2D([], [], marker=mark, linestyle="", color=color, fillstyle="none",
-                                markersize=5, label=f"{count} {status}"))  # fmt: skip
-    return handles
-
-
-def equal_area(directions: Array, side: float) -> Array:
-    """Project directions of one hemisphere into the plane, (n, 2).
-
-    Lambert's azimuthal equal-area projection, so that a uniform distribution looks uniform
-    (Snyder, Map Projections: A Working Manual, USGS 1987, eq. 24-2 from the pole); the rim has
-    radius 1.
-
-    Args:
-        directions: Unit vectors, (n, 3).
-        side: 1 for the hemisphere of +z, seen from above; −1 for −z, seen from below.
-    """
-    height = side * directions[:, 2]
-    scale = 1.0 / np.sqrt(np.maximum(1.0 + height, 1e-12))
-    return np.asarray(directions[:, :2] * scale[:, None] * [side, 1.0])
-
-
-def draw_scores(planned: PlannedGrasps, path: Path) -> Path:
-    """Draw the score against the drift, and against the rank."""
-    score = _numbers(planned.table, "score")
-    drift = drift_of(planned)
-    moved = 1e3 * _numbers(planned.table, drift.column)
-    with style.figure(path, 3.3) as (figure, columns):
-        columns.add({f"{drift.name} [mm]": moved, planned.plan.rank_by: score,
-                     "bodies in contact": _numbers(planned.table, "contacts")})  # fmt: skip
-        margins = (0.7, 0.25, 0.5, 0.35)
-        left, axes = style.subplots(figure, 2, margins=margins, gaps=(0.95, 0.3))
-        _over_drift(left, planned, score)
-        ranked = score[np.isfinite(score)]
-        ranks, best = np.arange(1, len(ranked) + 1), len(planned.best_rows)
-        axes.plot(ranks, ranked, color=style.POSITION)
-        axes.scatter(ranks[:best], ranked[:best], s=40, color=style.LOST, zorder=3)
-        axes.set_xlabel("rank")
-        axes.set_ylabel(rank_name(planned))
-        axes.set_xlim(0, len(ranked) + 1)
-        axes.set_title("score by rank")
-    return path
-
-
-def _over_drift(axes: Axes, planned: PlannedGrasps, score: Array) -> None:
-    table, drift = planned.table, drift_of(planned)
-    ranked, best = np.isfinite(score), len(planned.best_rows)
-    moved, contacts = 1e3 * _numbers(table, drift.column), _numbers(table, "contacts")
-    dots = axes.scatter(
-        moved[ranked], score[ranked], c=contacts[ranked], cmap="viridis", s=14, linewidths=0
-    )
-    axes.scatter(moved[:best], score[:best], s=80, facecolors="none", edgecolors=style.LOST)
-    axes.set_xlabel(f"{drift.name} [mm]")
-    axes.set_ylabel(rank_name(planned))
-    axes.set_title("all ranked grasps")
-    whole = np.unique(contacts[ranked].astype(int)).tolist()
-    bar = axes.get_figure().colorbar(dots, ax=axes, fraction=0.05, pad=0.03, ticks=whole)  # type: ignore[union-attr]
-    bar.set_label("bodies in contact", fontsize=7)
-
-
 def rank_name(planned: PlannedGrasps) -> str:
     """Return the name of the measure that ranks grasps; by default that of its column."""
     column = planned.plan.rank_by
     return next((m.name for m in MEASURES if m.column == column and m.unit == "–"), column)
-
-
-def correlation_verdict(planned: PlannedGrasps) -> str:
-    """Sentence about the rank correlation (Spearman) of score and drift."""
-    drift = drift_of(planned)
-    score, moved = _numbers(planned.table, "score"), _numbers(planned.table, drift.column)
-    both = np.isfinite(score) & np.isfinite(moved)
-    if both.sum() < 8 or np.ptp(score[both]) == 0.0 or np.ptp(moved[both]) == 0.0:
-        return f"Too few data to compare the {rank_name(planned)} with the {drift.name}."
-    correlation = spearmanr(score[both], moved[both])
-    rho, chance = float(correlation.statistic), float(correlation.pvalue)
-    how = "decreases with" if rho < 0 else "increases with"
-    how = "is not correlated with" if chance > 0.01 else how
-    odds = "p < 0.001" if chance < 1e-3 else f"p = {chance:.2g}"
-    return (
-        f"Over {int(both.sum())} grasps the {rank_name(planned)} {how} the {drift.name} "
-        f"(Spearman ρ = {signed(rho, 2)}, {odds})."
-    )
 
 
 def summary(planned: PlannedGrasps, best: Sequence[Best]) -> str:
@@ -402,9 +270,12 @@ def rank_rows(
     planned: PlannedGrasps, best: Sequence[Best], count: int
 ) -> tuple[list[str], list[list[str]]]:
     """Heads and cells of the table of ranked candidates."""
-    plan, drift = planned.plan, drift_of(planned)
+    plan = planned.plan
+    drift, moved = "displacement_m", "Moved [mm]"
+    if planned.table["hold_drop_m"].notna().any():
+        drift, moved = "hold_drop_m", "Drift [mm]"
     passed = {candidate.row: verdict(candidate.result, short=True) for candidate in best}
-    heads = ["Rank", "Candidate", plan.rank_by, *([TEST] if passed else []), drift.short,
+    heads = ["Rank", "Candidate", plan.rank_by, *([TEST] if passed else []), moved,
              "Contacts", "Direction", "Roll [°]", "Offset [mm]", "Pulled back [mm]"]  # fmt: skip
     heads += ["Preshape"] if plan.preshapes else []
     rows = []
@@ -417,7 +288,7 @@ def rank_rows(
         cells = [
             str(int(row["rank"])), str(int(row["row"])), f"{float(row['score']):.4g}",
             *([passed.get(int(row["row"]), untested)] if passed else []),
-            f"{1e3 * float(row[drift.column]):.3g}", str(int(row["contacts"])), f"({where})",
+            f"{1e3 * float(row[drift]):.3g}", str(int(row["contacts"])), f"({where})",
             signed(math.degrees(row["roll_rad"]), 0), f"{1e3 * offset:.1f}",
             _millimetres(row["pulled_back_m"]),
         ]  # fmt: skip
@@ -448,10 +319,3 @@ def verdict(result: GraspResult, *, short: bool = False) -> str:
         return f"{word} {borne}".rstrip()
     borne = f", {borne} directions" if tried else ""
     return f"{word}{borne}, drift {1e3 * result.hold.drop_m:.2g} mm"
-
-
-def drift_of(planned: PlannedGrasps) -> Drift:
-    """Return the object's displacement in the hold test if there was one, else while closing."""
-    if planned.table["hold_drop_m"].notna().any():
-        return Drift("hold_drop_m", "drift in the hand", "Drift [mm]")
-    return Drift("displacement_m", "displacement by the closure", "Moved [mm]")

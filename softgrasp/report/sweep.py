@@ -1,6 +1,6 @@
 """HTML report of a parameter sweep: map of outcomes, measures over the axes, example grasps.
 
-The figures depend on the plan: lines and heat maps for grids, scatter plots for sampled plans,
+The figures depend on the plan: lines for grids, scatter plots for sampled plans,
 and success rates with Wilson intervals where rows are drawn at random. The most informative grasps
 (best, worst, one per outcome) are simulated again for overlays and images.
 """
@@ -25,8 +25,6 @@ from softgrasp.report.grasp_report import Figure, format_path, render_html
 from softgrasp.report.grasp_text import out_of_hand
 from softgrasp.report.sweep_figures import (
     DPI,
-    MAX_SERIES,
-    draw_heat_maps,
     draw_lines,
     draw_outcomes,
     draw_scatter,
@@ -40,7 +38,6 @@ from softgrasp.report.sweep_measures import (
     draw_measures,
     failures,
     last_name,
-    levels,
     lost,
     measures_of,
     numbers,
@@ -152,17 +149,11 @@ def _draw_table(plan: SweepPlan, table: pd.DataFrame, directory: Path) -> list[F
 
 
 def _draw_measures(plan: SweepPlan, table: pd.DataFrame, directory: Path) -> tuple[Path, str]:
-    """Draw measures as dots, lines, or maps for many lines; return file and caption."""
+    """Draw measures as dots or lines; return file and caption."""
     if plan.method in SAMPLING_METHODS:
         return draw_scatter(plan, table, directory / "scatter.png"), "One dot per grasp."
-    axes = vary(plan, table)
-    stated = "means or single grasps, as stated below the panels"
-    if len(axes) < 2 or len(levels(table, axes[1].path)) <= MAX_SERIES or plan.method != "grid":
-        return draw_lines(plan, table, directory / "lines.png"), f"Points: {stated}."
-    return draw_heat_maps(plan, table, directory / "heat.png"), (
-        f"Maps of {stated}; white: no grasp has the measure; cross with a number: excluded grasps "
-        "of the cell."
-    )
+    caption = "Points: means or single grasps, as stated below the panels."
+    return draw_lines(plan, table, directory / "lines.png"), caption
 
 
 def _excluded_text(table: pd.DataFrame) -> str:

@@ -1,4 +1,4 @@
-"""Figures of a parameter sweep: outcomes, lines, heat maps, scatter plots, rates."""
+"""Figures of a parameter sweep: outcomes, lines, scatter plots, rates."""
 
 from __future__ import annotations
 
@@ -46,8 +46,6 @@ DPI = 200
 FIGURE_COLUMNS = 3
 """Maximum number of panels per row."""
 MAX_SERIES = len(style.SERIES)
-CROSS = "×"
-"""Symbol of grasps that end without the object in the hand."""
 MARGIN_LABEL = "friction margin [–], 0: slips"
 MAP_LETTERS, MAX_TICKS = 90, 30
 """Total characters and maximum number of tick labels of an axis of the figure of outcomes."""
@@ -359,56 +357,6 @@ def _handles(figure: Figure, keys: Sequence[str]) -> list[Any]:
         handles, labels = panel.get_legend_handles_labels()
         handles_by_label |= dict(zip(labels, handles, strict=True))
     return [handles_by_label[key] for key in keys if key in handles_by_label]
-
-
-def draw_heat_maps(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
-    """Draw the means of measures in the plane of the first two axes of a grid."""
-    (first, second), measures = vary(plan, table)[:2], draw_measures(table)
-    across, along = levels(table, first.path), levels(table, second.path)
-    labels = [axis_label(plan.scene, axis.path) for axis in (first, second)]
-    with style.figure(path, _height(len(measures), 2.1), dpi=DPI) as (figure, columns):
-        pairs = zip(*((x.label, y.label) for y in along for x in across), strict=True)
-        columns.add(dict(zip(labels, map(list, pairs), strict=True)))
-        panels = _panels(figure, len(measures), wide=0.75)
-        for index, (panel, measure) in enumerate(zip(panels, measures, strict=True)):
-            values = numbers(table, measure)
-            cells = np.array([[_finite_mean(values[x.rows & y.rows]) for x in across]
-                              for y in along])  # fmt: skip
-            columns.add({measure.label: cells.ravel()})
-            image = panel.imshow(cells, origin="lower", aspect="auto", cmap="viridis")
-            if measure.of_motion:
-                _mark_lost(panel, lost(table), across, along)
-            _name_ticks(panel, [level.label for level in across])
-            panel.set_yticks(range(len(along)), [level.label for level in along])
-            panel.grid(False)
-            panel.set_title(measure.label)
-            if index % FIGURE_COLUMNS:
-                panel.tick_params(labelleft=False)
-            else:
-                panel.set_ylabel(labels[1])
-            figure.colorbar(image, ax=panel, fraction=0.05, pad=0.03, format=compact)
-        _label_bottom(panels, labels[0])
-        style.footnote(figure, averaging(plan, table, len(along)))
-    return path
-
-
-def _finite_mean(values: Array) -> float:
-    finite = values[np.isfinite(values)]
-    return float(finite.mean()) if finite.size else float("nan")
-
-
-def _mark_lost(
-    panel: Axes, gone: NDArray[np.bool_], across: list[Level], along: list[Level]
-) -> None:
-    """Write the number of excluded grasps into each cell of a heat map."""
-    for row, y in enumerate(along):
-        for column, x in enumerate(across):
-            count, whole = int(gone[x.rows & y.rows].sum()), int((x.rows & y.rows).sum())
-            if count:
-                text = CROSS if whole == 1 else f"{CROSS} {count}"
-                panel.text(column, row, text, ha="center", va="center", fontsize=8,
-                           fontweight="bold", color=style.LOST,
-                           bbox={"facecolor": "white", "lw": 0, "pad": 1.5})  # fmt: skip
 
 
 def _name_ticks(panel: Axes, names: Sequence[str], max_letters: int = 28) -> None:

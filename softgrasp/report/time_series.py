@@ -36,7 +36,6 @@ from softgrasp.report.grasp_text import let_go_s, out_of_hand
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 
 TIME = "time [s]"
@@ -64,8 +63,6 @@ MAX_POINTS = 2000
 UNITS = {"rad": ("°", 180.0 / np.pi), "m": (" mm", 1e3), "": ("", 1.0)}
 """Displayed unit and factor of actuator units; other units are displayed unchanged."""
 
-PHASE_BAR_HEIGHT, BAR_HEIGHT = 0.36, 0.2
-"""Height of the row with the phase names, and of its bars [in]."""
 CLOSING = "#e4ecd9"
 """Background of the closure."""
 
@@ -103,12 +100,9 @@ def draw_joints(result: GraspResult, path: str | Path) -> Path:
     """
     rows = list(actuator_rows(result))
     columns = max(map(len, rows))
-    bar_height = PHASE_BAR_HEIGHT if has_phases(result) else 0.0
-    with style.figure(path, 1.2 * len(rows) + 0.8 + bar_height) as (figure, table):
+    with style.figure(path, 1.2 * len(rows) + 0.8) as (figure, table):
         table.add(sample(_joint_columns(result, chain.from_iterable(rows))))
-        grid = style.panels(figure, len(rows), columns, margins=(0.6, 0.1, 0.5, 0.55 + bar_height))
-        if has_phases(result):
-            draw_phase_bar(figure, result)
+        grid = style.panels(figure, len(rows), columns, margins=(0.6, 0.1, 0.5, 0.55))
         heads: dict[tuple[int, str, bool], Axes] = {}
         for i, row in enumerate(rows):
             for j, panel in enumerate(row):
@@ -546,28 +540,6 @@ def _shades(result: GraspResult) -> list[tuple[PhaseSpan, str]]:
         (phase, CLOSING if phase is closing else (style.HOLD, "#ffffff")[index % 2])
         for index, phase in enumerate(choose_shown_phases(result))
     ]
-
-
-def draw_phase_bar(figure: Figure, result: GraspResult) -> None:
-    """Draw a row of phase names above all panels, below the legend."""
-    width, height = figure.get_size_inches().tolist()
-    left, right = 0.6 / width, 0.1 / width
-    bottom = height - 0.3 - BAR_HEIGHT
-    axes = figure.add_axes((left, bottom / height, 1.0 - left - right, BAR_HEIGHT / height))
-    axes.set_axis_off()
-    begin, end = float(result.time[0]), float(result.time[-1])
-    axes.set_xlim(begin, end)
-    axes.set_ylim(0.0, 1.0)
-    inches = (1.0 - left - right) * width / max(end - begin, 1e-9)
-    for phase, color in _shades(result):
-        lasting, edge = phase.end_s - phase.start_s, style.RULE
-        bar = [(phase.start_s, lasting)]
-        axes.broken_barh(bar, (0, 1), facecolor=color, edgecolor=edge, lw=0.6)
-        letters = int(lasting * inches / 0.062)
-        text = phase.name if len(phase.name) <= letters else phase.name[: letters - 1] + "…"
-        if letters >= 2:
-            middle = 0.5 * (phase.start_s + phase.end_s)
-            axes.text(middle, 0.46, text, ha="center", va="center", fontsize=7, color=style.INK)
 
 
 def spans(times: Array, on: NDArray[np.bool_]) -> list[tuple[float, float]]:

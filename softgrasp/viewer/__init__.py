@@ -1,4 +1,4 @@
-"""Interactive viewers: browser pages (viser) and MuJoCo windows."""
+"""Interactive viewers: browser pages (viser)."""
 
 from __future__ import annotations
 

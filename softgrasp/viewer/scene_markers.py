@@ -17,7 +17,6 @@ from scipy.spatial.transform import Rotation
 from softgrasp.description.base import Description
 from softgrasp.description.hand import Hand
 from softgrasp.description.scene import GraspScene
-from softgrasp.evaluation.quality_log import QualityLog
 from softgrasp.io.load import load_hand
 from softgrasp.io.mjcf.model import triangles_of
 from softgrasp.mechanics.actuation import actuation_forces
@@ -48,15 +47,10 @@ if TYPE_CHECKING:
 CONTACTS, FORCES = "/marks/contacts", "/marks/forces"
 """Names of scene nodes."""
 FLAT = (mujoco.mjtGeom.mjGEOM_BOX, mujoco.mjtGeom.mjGEOM_MESH, mujoco.mjtGeom.mjGEOM_CYLINDER)
-SIDES = 24
-"""Sides of a cone."""
 HEAD = 3.0, 7.0
 """Radius and length of an arrow head in shaft radii."""
 COLOR = np.array([round(255 * part) for part in CONTACT_RGBA[:3]], dtype=np.uint8)
 
-RAYS = 24
-"""Segments of a fan."""
-FAN_COLOR, NOW_COLOR = (90, 140, 200), (192, 57, 43)
 CENTER_COLORS = {"power": (46, 125, 80), "precision": (138, 91, 184)}
 SAME = 1e-6
 """Frames closer than this share one label [m]."""
@@ -78,12 +72,6 @@ class JointFrame(NamedTuple):
     """Name of the joint, or of a point of a soft finger."""
     pose: Array
     """Pose (4, 4) [m], z along the joint axis."""
-    value: float = 0.0
-    """Joint variable [rad or m]."""
-    limits: tuple[float, float] | None = None
-    """Limits of the joint variable [rad or m]."""
-    is_hinge: bool = True
-    """Whether the joint is revolute; otherwise prismatic."""
 
 
 class Choices(Description):
@@ -142,7 +130,6 @@ class PosedHand:
 
     def __init__(self, hand: Hand, model: mujoco.MjModel) -> None:
         self.hand, self.model, self.data = hand, model, mujoco.MjData(model)
-        self._rows = hand.rows_by_joint
         self.pose([actuator.start for actuator in hand.actuators])
 
     def pose(self, targets: Sequence[float]) -> mujoco.MjData:
@@ -177,7 +164,7 @@ class PosedHand:
         (``mechanics.hand_kinematics.link_frames``). Other hands have their body frames, rotated so
         that z is along the joint axis.
         """
-        joint_frames = [self._at_joint(name) for name in self._rows]
+        joint_frames = [self._at_joint(name) for name in self.hand.rows_by_joint]
         for digit in self.hand.soft_fingers:
             base = self._body_pose(names.soft_link(digit.name, 0))
             tip = self._body_pose(names.soft_link(digit.name, len(digit.finger.links) - 1))
@@ -198,9 +185,7 @@ class PosedHand:
         if pose[:3, 2] @ axis < 1.0 - 1e-12:
             pose[:3, :3] = rotation.as_matrix() @ pose[:3, :3]
         pose[:3, 3] = self.data.xanchor[joint.id]
-        value = float(self.data.qpos[joint.qposadr[0]])
-        row = self._rows[name]
-        return JointFrame(name, pose, value, row.limits, row.joint == "revolute")
+        return JointFrame(name, pose)
 
     def _body_pose(self, body: str | int) -> Array:
         there = self.data.body(body)
@@ -370,11 +355,11 @@ def _bytes(rgba: tuple[float, ...]) -> tuple[int, int, int]:
 
 
 class HandMarks:
-    """Joint frames, joint limits and grasp centres of a hand, scaled by its size [m]."""
+    """Joint frames and grasp centres of a hand, scaled by its size [m]."""
 
     def __init__(self, scene: viser.SceneApi, posed: PosedHand, size: float) -> None:
         self._scene, self._posed, self._size = scene, posed, size
-        self.frames, self.limits, self.centers = True, False, False
+        self.frames, self.centers = True, False
         self._labels = {
             name: scene.add_label(f"/labels/{name.replace('/', '_')}", text, anchor="bottom-left")
             for name, text in _texts(posed.frames()).items()
@@ -384,7 +369,6 @@ class HandMarks:
         """Update the marks for the current pose."""
         frames = self._posed.frames()
         self._draw_axes(frames)
-        self._draw_limits([frame for frame in frames if frame.limits is not None])
         self._draw_centers()
 
     def _draw_axes(self, frames: Sequence[JointFrame]) -> None:
@@ -403,25 +387,6 @@ class HandMarks:
         self._scene.add_batched_axes(
             "/frames", quaternions, positions, axes_length=length, axes_radius=0.04 * length
         )
-
-    def _draw_limits(self, frames: Sequence[JointFrame]) -> None:
-        if not (self.limits and frames):
-            self._scene.remove_by_name("/limits/fans")
-            self._scene.remove_by_name("/limits/lines")
-            return
-        radius = 0.16 * self._size
-        turning = [frame for frame in frames if frame.is_hinge]
-        if turning:
-            vertices, faces = fans(turning, radius)
-        if turning and not updated(self._scene, "/limits/fans", vertices=vertices):
-            self._scene.add_mesh_simple(
-                "/limits/fans", vertices, faces, color=FAN_COLOR, opacity=0.4, side="double"
-            )
-        lines, colors = _lines(frames, radius)
-        if not updated(self._scene, "/limits/lines", points=lines):
-            self._scene.add_line_segments(
-                "/limits/lines", lines, colors, thickness=3.0, thickness_units="screen"
-            )
 
     def _draw_centers(self) -> None:
         pose = self._posed.hand_pose()
@@ -454,61 +419,18 @@ def _texts(frames: Sequence[JointFrame]) -> dict[str, str]:
     return texts
 
 
-def _lines(frames: Sequence[JointFrame], radius: float) -> tuple[Array, Array]:
-    """Segments of the current angles of revolute joints and of the ranges of prismatic ones."""
-    lines, colors = [], []
-    for frame in frames:
-        assert frame.limits is not None
-        middle, x, z = frame.pose[:3, 3], frame.pose[:3, 0], frame.pose[:3, 2]
-        if frame.is_hinge:
-            lines.append([middle, middle + radius * x])
-            colors.append(NOW_COLOR)
-        else:
-            lines.append([middle + (end - frame.value) * z for end in frame.limits])
-            colors.append(FAN_COLOR)
-    each = np.array(colors, dtype=np.uint8)
-    return np.array(lines), np.repeat(each[:, None], 2, axis=1)
-
-
-def fans(frames: Sequence[JointFrame], radius: float) -> tuple[Array, Array]:
-    """Triangulate the ranges of x axes as fans: vertices (n, 3) [m], vertex indices (m, 3).
-
-    The frames are those of revolute joints with limits, the radius is in m.
-    """
-    rims = []
-    for frame in frames:
-        assert frame.limits is not None
-        low, high = frame.limits
-        angles = np.linspace(low, min(high, low + 2.0 * np.pi), RAYS + 1) - frame.value
-        flat = np.stack([np.cos(angles), np.sin(angles), np.zeros_like(angles)], axis=-1)
-        rims.append(frame.pose[:3, 3] + radius * flat @ frame.pose[:3, :3].T)
-    middles = np.array([frame.pose[:3, 3] for frame in frames])
-    return _joined(middles, np.array(rims).reshape(-1, RAYS + 1, 3), edges=RAYS)
-
-
-def _joined(apexes: Array, rims: Array, edges: int) -> tuple[Array, Array]:
-    """Triangulate between apexes (k, 3) and the first edges of their rims (k, n, 3)."""
-    count, edge = rims.shape[1], np.arange(edges)
-    vertices = np.concatenate([apexes.reshape(-1, 1, 3), rims], axis=1).reshape(-1, 3)
-    first = np.arange(len(rims))[:, None] * (count + 1)
-    corners = (first + 0 * edge, first + 1 + edge, first + 1 + (edge + 1) % count)
-    return vertices, np.stack(corners, axis=-1).reshape(-1, 3)
-
-
 class GraspMarks:
-    """Contact points, forces and friction cones of a result, sized for a camera."""
+    """Contact points and forces of a result, sized for a camera."""
 
     def __init__(self, scene: viser.SceneApi, playback: Playback, camera: Camera) -> None:
         self._scene, self._playback, self._camera = scene, playback, camera
-        self._height = 2.0 * camera.distance * np.tan(0.5 * np.radians(camera.fovy_deg))
-        self.forces, self.cones = True, False
+        self.forces = True
 
     def pose(self, time: float) -> None:
         """Show the contacts at a time [s]; the playback must be posed at that time."""
         marks = self._playback.marks(time, self._camera)
         self._show_balls([mark for mark in marks if isinstance(mark, Ball)])
         self._show_arrows([mark for mark in marks if isinstance(mark, Arrow)])
-        self._show_cones(time)
 
     def _show_balls(self, balls: Sequence[Ball]) -> None:
         points = np.array([ball.center for ball in balls]).reshape(-1, 3)
@@ -535,38 +457,6 @@ class GraspMarks:
         self._scene.add_arrows(
             FORCES, ends, COLOR, shaft_radius=radius, head_radius=wide, head_length=long
         )
-
-    def _show_cones(self, time: float) -> None:
-        log = self._playback.result.quality_log
-        if log is None or not self.cones:
-            self._scene.remove_by_name("/marks/cones")
-            return
-        # wireframe, because transparent cones would be hidden by a transparent object
-        vertices, faces = cones(*_contacts(log, time), 0.07 * self._height)
-        self._scene.add_mesh_simple(
-            "/marks/cones", vertices, faces, color=(30, 80, 150), wireframe=True, side="double"
-        )
-
-
-def _contacts(log: QualityLog, time: float) -> tuple[Array, Array, Array]:
-    """Points, normals into the object, and µ of the last sample before a time [s]."""
-    sample = max(int(np.searchsorted(log.time, time + 1e-9)) - 1, 0)
-    rows = slice(int(log.first[sample]), int(log.first[sample + 1]))
-    return log.points[rows], log.normals[rows], log.friction[rows]
-
-
-def cones(points: Array, normals: Array, friction: Array, height: float) -> tuple[Array, Array]:
-    """Triangulate friction cones of one height [m]: vertices (n, 3) [m] and vertex indices (m, 3).
-
-    Apexes (k, 3) [m], unit axes (k, 3), and friction, the tangents of the half angles (k,).
-    """
-    angle, rims = 2.0 * np.pi * np.arange(SIDES) / SIDES, []
-    for point, normal, mu in zip(points, normals, friction, strict=True):
-        across = np.cross(normal, np.eye(3)[np.argmin(np.abs(normal))])
-        across /= np.linalg.norm(across)
-        ring = np.outer(np.cos(angle), across) + np.outer(np.sin(angle), np.cross(normal, across))
-        rims.append(point + height * (normal + mu * ring))
-    return _joined(points, np.array(rims).reshape(-1, SIDES, 3), edges=SIDES)
 
 
 def updated(scene: viser.SceneApi, name: str, **properties: object) -> bool:

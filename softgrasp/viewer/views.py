@@ -234,7 +234,7 @@ def aim(page: Page, camera: Camera) -> None:
 
 
 class HandView:
-    """View of a hand with actuator sliders, joint frames, limits and grasp centres."""
+    """View of a hand with actuator sliders, joint frames and grasp centres."""
 
     def __init__(self, page: Page, posed: PosedHand, scene: GraspScene | None = None) -> None:
         self._page, self.posed, self.hand = page, posed, posed.hand
@@ -298,28 +298,26 @@ class HandView:
         return sliders
 
     def _update_opacity(self) -> None:
-        """Make the hand transparent if joint frames or limits are shown."""
+        """Make the hand transparent if joint frames are shown."""
         is_hand = np.isin(self.posed.model.geom_bodyid, hand_bodies(self.posed))
         geoms = np.flatnonzero(is_hand).tolist()
-        inside = self._marks.frames or self._marks.limits
-        self._model.fade(geoms, 0.55 if inside else 1.0)
+        self._model.fade(geoms, 0.55 if self._marks.frames else 1.0)
 
     def _add_choices(self) -> None:
         gui, marks = self._page.server.gui, self._marks
         with gui.add_folder("Shown"):
             frames = gui.add_checkbox("joint frames", marks.frames)
-            limits = gui.add_checkbox("joint limits", marks.limits)
             centers = gui.add_checkbox("grasp centres", marks.centers)
             shapes = gui.add_checkbox("collision shapes", initial_value=False)
 
         def changed(_: object) -> None:
-            marks.frames, marks.limits, marks.centers = frames.value, limits.value, centers.value
+            marks.frames, marks.centers = frames.value, centers.value
             with self._busy, self._page.server.atomic():
                 self._model.show_collisions(shown=shapes.value)
                 self._update_opacity()
                 marks.draw()
 
-        for box in (frames, limits, centers, shapes):
+        for box in (frames, centers, shapes):
             box.on_update(changed)
 
 
@@ -427,18 +425,17 @@ class ResultView:
         gui = self._page.server.gui
         with gui.add_folder("Shown"):
             forces = gui.add_checkbox("forces", self._marks.forces)
-            cones = gui.add_checkbox("friction cones", self._marks.cones)
             through = gui.add_checkbox("transparent object", initial_value=True)
             shapes = gui.add_checkbox("collision shapes", initial_value=False)
 
         def changed(_: object) -> None:
-            self._marks.forces, self._marks.cones = forces.value, cones.value
+            self._marks.forces = forces.value
             self._model.fade(self._object_geoms, 0.45 if through.value else 1.0)
             self._model.show_collisions(shown=shapes.value)
             self.show(self._time)
 
         changed(None)
-        for box in (forces, cones, through, shapes):
+        for box in (forces, through, shapes):
             box.on_update(changed)
 
     def _add_charts(self) -> list[TimeChart]:

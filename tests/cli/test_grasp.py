@@ -222,8 +222,8 @@ def test_the_demo_is_the_scene_of_that_name(run):
 @pytest.mark.parametrize(
     ("requested", "text"),
     [
-        (1e5, "100 000 N/m requested, measured within"),
-        (1e6, "1 000 000 N/m requested, 100 000 N/m set, as the time step needs, measured within"),
+        (1e5, "of the model."),
+        (1e6, "of the model. The time step did not allow the requested 1 000 000 N/m."),
     ],
 )
 def test_the_line_of_stiffness_compares_with_what_was_set(requested, text):
@@ -235,5 +235,4 @@ def test_the_line_of_stiffness_compares_with_what_was_set(requested, text):
         for line in grasp.summary_lines(replace(result, contact_model=asking))
         if line.startswith("stiffness")
     )
-    assert line.replace("\N{NARROW NO-BREAK SPACE}", " ").startswith(f"stiffness {text}")
-    assert line.endswith("of what was set")
+    assert line.replace("\N{NARROW NO-BREAK SPACE}", " ").endswith(f" % {text}")

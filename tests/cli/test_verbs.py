@@ -147,7 +147,10 @@ def test_check_a_hand(run):
     assert result["fingers"][0]["length_m"] == pytest.approx(0.113)
     assert result["fingers"][0]["limits"][0] == pytest.approx(np.radians([-30, 90]))
     text = run("check", "four_finger").out
-    assert "  F1: 3 joints, 3 phalanges, 113 mm, 78.72 g, standard convention" in text
+    assert (
+        "  name F1, convention standard, phalanges [F1_P1, F1_P2, F1_P3], joints [J1, J2, J3]"
+        in text
+    )
     assert text.endswith("no problems found\n")
 
 

@@ -86,7 +86,7 @@ def test_a_browser_is_opened_where_there_is_a_screen(run, stored, monkeypatch):
         "softgrasp: closed the page",
     ]
     opened: list[str] = []
-    monkeypatch.setattr("softgrasp.viewer.native.has_display", lambda: True)
+    monkeypatch.setattr("softgrasp.cli.view.has_display", lambda: True)
     monkeypatch.setattr("webbrowser.open", lambda url: opened.append(url) or True)
     ran = run("view", stored, "--port", "0", "--json")
     assert opened == [ran.json["url"]]
@@ -109,7 +109,6 @@ def test_a_browser_is_opened_where_there_is_a_screen(run, stored, monkeypatch):
         ("four_finger --save a.mp4", "--save"),
         ("four_finger --save nowhere/a.html", "--save"),
         ("run sphere", "run: expected nothing after the directory of a result"),
-        ("four_finger --native --save a.html", "--save"),
     ],
 )
 def test_mistakes(words, sentence, run, stored, golden):
@@ -129,13 +128,7 @@ def test_a_result_of_a_newer_softgrasp_is_refused(run, stored, golden):
     golden(ran.err, "expected schema_version 3")
 
 
-def test_what_is_missing_reports_how_to_get_it(run, stored, monkeypatch, golden):
-    for variable in ("DISPLAY", "WAYLAND_DISPLAY"):
-        monkeypatch.delenv(variable, raising=False)
-    monkeypatch.setattr("sys.platform", "linux")
-    ran = run("view", stored, "--native")
-    assert ran.code == 3
-    golden(ran.err, "--native")
+def test_what_is_missing_reports_how_to_get_it(run, stored, monkeypatch):
     monkeypatch.setattr("softgrasp.viewer.page.find_spec", lambda name: None)
     ran = run("view", stored)
     assert ran.code == 3

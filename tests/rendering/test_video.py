@@ -18,9 +18,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import softgrasp as sg
-from softgrasp.errors import BackendUnavailable, DescriptionError, ResultError
+from softgrasp.errors import BackendUnavailable, ResultError
 from softgrasp.model.visual import IN_CONTACT_RGBA
-from softgrasp.rendering import encoding, tile, write_frames, write_png
+from softgrasp.rendering import encoding, write_frames, write_png
 from softgrasp.rendering.camera import geom_corner_points
 from softgrasp.rendering.keyframes import HIDDEN_ALPHA, Playback, key_frames
 from softgrasp.rendering.overlay import Arrow, Ball
@@ -228,22 +228,6 @@ def test_a_png_comes_back_exactly(tmp_path):
     path = write_png(tmp_path / "picture.png", image)
     assert (imageio.v3.imread(path) == image).all()
     assert list(tmp_path.iterdir()) == [path]
-
-
-def test_tiles_lie_in_rows():
-    images = [np.full((4, 6, 3), value, dtype=np.uint8) for value in (10, 20, 30)]
-    sheet = tile(images, columns=2, gap=1)
-    assert sheet.shape == (9, 13, 3)
-    assert [sheet[0, 0, 0], sheet[0, 7, 0], sheet[5, 0, 0], sheet[5, 7, 0]] == [10, 20, 30, 255]
-    assert (sheet[4] == 255).all()
-    assert (sheet[:, 6] == 255).all()
-    assert tile(images, columns=9, gap=0).shape == (4, 18, 3)
-
-
-@pytest.mark.parametrize(("sizes", "columns"), [([], 1), ([(4, 4), (4, 5)], 2), ([(4, 4)], 0)])
-def test_what_cannot_be_tiled_is_refused(sizes, columns):
-    with pytest.raises(DescriptionError, match="tile: expected images of one size"):
-        tile([np.zeros((*size, 3), dtype=np.uint8) for size in sizes], columns)
 
 
 # Playback of a result.

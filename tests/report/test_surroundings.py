@@ -41,8 +41,6 @@ def test_one_object_is_reported_as_before(corner):
 def test_the_tables_name_objects_and_surroundings(two, corner):
     assert {row["Object"][0] for row in grasp_tables.body_rows(two)} == {"large", "small"}
     assert {row["Object"][0] for row in grasp_tables.event_rows(two)} == {"large", "small"}
-    assert [row[0] for row in grasp_tables.pair_rows(two)][:2] == ["F1 P2, small", "F1 P3, small"]
-    assert "F1 P3" in [row[0] for row in grasp_tables.pair_rows(corner)]
     (row,) = grasp_tables.other_rows(two)
     assert tuple(row[:2]) == ("large", "small")
     assert [row[1] for row in grasp_tables.other_rows(corner)] == ["table", "left", "right"]
@@ -50,11 +48,9 @@ def test_the_tables_name_objects_and_surroundings(two, corner):
 
 def test_the_summary_states_what_stands_around(two, corner):
     message = dict(grasp_tables.scene_properties(corner))
-    assert message["Table"] == "top at z = -130.0 mm"
-    assert message["Wall left"] == "140 × 120 mm at (−22.5, 47.5, −70.0) mm, normal (1, 0, 0)"
-    further = dict(grasp_tables.scene_properties(two))["Further object small"]
-    assert further == (
-        "small, sphere, radius 15 mm, 9.896 g (700 kg/m³), free, at (17.6, 0.0, −80.0) mm"
+    assert message["Surroundings"] == "table, left, right"
+    assert dict(grasp_tables.scene_properties(two))["Objects"].endswith(
+        "; small, sphere, radius 15 mm, 9.896 g (700 kg/m³)"
     )
 
 
@@ -72,7 +68,7 @@ def test_the_report_has_all_of_it(two, tmp_path):
     page = (tmp_path / "report.html").read_text("utf-8")
     assert "<h2>Objects</h2>" in page
     assert "presses on" in page
-    assert "Further object small" in page
+    assert "small, sphere, radius 15 mm" in page
 
 
 def test_a_pair_is_compared_with_its_contact():
@@ -85,6 +81,4 @@ def test_a_pair_is_compared_with_its_contact():
     assert len(model.measured_stiffness_N_m) > len(model.set_stiffness_N_m)
     for pair, stiffness in model.measured_stiffness_N_m.items():
         assert stiffness == pytest.approx(model.set_stiffness(pair), rel=0.05)
-    for row in grasp_tables.pair_rows(result):
-        assert abs(float(row[2].removesuffix(" %").replace("−", "-"))) < 5.0
     assert "of the model" in grasp_tables.stiffness_verdict(result)

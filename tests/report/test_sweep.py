@@ -102,7 +102,7 @@ def test_a_lost_object_has_no_motion_but_its_forces():
     assert not lost(failed).any()
 
 
-FIGURES = (sweep_figures.draw_lines, sweep_figures.draw_heat_maps, sweep_figures.draw_scatter)
+FIGURES = (sweep_figures.draw_lines, sweep_figures.draw_scatter)
 
 
 @pytest.mark.parametrize("draw", FIGURES)
@@ -319,8 +319,7 @@ def test_captions_state_what_is_left_out(tmp_path):
 THIRD = Axis(path="object.radius", values=(0.02, 0.03))
 
 
-@pytest.mark.parametrize("draw", FIGURES[:2])
-def test_figures_name_what_they_average(draw, tmp_path, monkeypatch):
+def test_lines_name_what_they_average(tmp_path, monkeypatch):
     notes: list[str] = []
     kept = style.footnote
 
@@ -329,6 +328,7 @@ def test_figures_name_what_they_average(draw, tmp_path, monkeypatch):
         notes.append(" ".join(one.get_text() for one in figure.texts))
 
     monkeypatch.setattr(style, "footnote", footnote)
+    draw = sweep_figures.draw_lines
     draw(plan(), table(), tmp_path / "a.png")
     one, two = table(**{"object.radius": [0.02] * 6}), table(**{"object.radius": [0.03] * 6})
     both = pd.concat([one, two], ignore_index=True)
@@ -374,17 +374,6 @@ def test_rates_are_drawn_where_outcomes_are_random_and_differ(tmp_path):
     assert titles(plan()) == ["Outcomes", "Measures"]
     assert titles(noisy) == ["Outcomes", "Measures", "Success"]
     assert titles(noisy, held=[True] * 6) == titles(plan())
-
-
-def test_many_values_of_the_second_axis_are_a_map(tmp_path):
-    many = [round(0.1 * k, 1) for k in range(1, 10)]
-    axes = (Axis(path="object.density", values=(160.0, 700.0)),
-            Axis(path="contact.friction", values=tuple(many)))  # fmt: skip
-    wide = pd.concat([table(), table(), table()], ignore_index=True)
-    wide["object.density"] = [160.0] * 9 + [700.0] * 9
-    wide["contact.friction"] = many * 2
-    shown = sweep._draw_table(plan(axes=axes), wide, tmp_path)
-    assert shown[1].path.name == "heat.png"
 
 
 def test_levels_of_an_axis_keep_all_rows():

@@ -11,7 +11,6 @@ import pytest
 import softgrasp as sg
 from softgrasp.errors import DescriptionError
 from softgrasp.evaluation.result_files import load_result
-from softgrasp.report.contact_figures import draw_pulls
 from softgrasp.report.grasp_tables import pull_rows
 from softgrasp.report.grasp_text import criterion_text, hold_clause, limits_text
 from softgrasp.sim.contacts import ContactPoint
@@ -193,10 +192,10 @@ def test_a_minimum_force_is_evaluated() -> None:
     assert passed.hold.pulls[0].held
     assert failed.held is False
     assert failed.hold.failed_in == "pull +z"
-    assert hold_clause(failed).endswith("8.12 N along +z pulled it out (9 N required)")
+    assert hold_clause(failed) == f"Pulled out by 8.12 N along +z: {failed.message}"
 
 
-def test_pulls_are_reported_saved_and_drawn(tmp_path: Path) -> None:
+def test_pulls_are_reported_and_saved(tmp_path: Path) -> None:
     result = out_of_two()
     assert hold_clause(result) == "Pulled out by 8.12 N along +z"
     criterion = result.scene.success
@@ -212,7 +211,6 @@ def test_pulls_are_reported_saved_and_drawn(tmp_path: Path) -> None:
     again = load_result(tmp_path)
     assert again.hold == result.hold
     assert again.scene == result.scene
-    assert draw_pulls(result, tmp_path / "pulls.png").stat().st_size > 5_000
 
 
 def test_creep_has_a_budget_and_falls_as_one_over_impratio() -> None:

@@ -13,7 +13,7 @@ from softgrasp.errors import DescriptionError, SoftgraspError
 from softgrasp.report.grasp_text import summary
 from softgrasp.viewer import views
 from softgrasp.viewer.page import Announcement, Page, add_title
-from softgrasp.viewer.scene_markers import Choices, cones, find_closed_targets
+from softgrasp.viewer.scene_markers import Choices, find_closed_targets
 from softgrasp.viewer.views import HandView, ResultView, Workbench
 from softgrasp.viewer.widgets import AS_DESCRIBED, NONE, ActuatorSliders, TimeChart
 from tests.support.scenes import ball, pinch
@@ -78,15 +78,14 @@ def test_one_slider_closes_the_hand(page):
     np.testing.assert_allclose(view.sliders.targets, starts, atol=2e-3)
 
 
-def test_boxes_show_and_hide_frames_limits_and_positions(page):
+def test_boxes_show_and_hide_frames_and_positions(page):
     hand = sg.load_hand("four_finger")
-    view = HandView(page, posed(hand))
+    HandView(page, posed(hand))
     scene = page.server.scene
     assert len(scene.get_handle_by_name("/frames").batched_positions) == 12
     label = scene.get_handle_by_name("/labels/F1_J2")
     assert (label.text, label.visible) == ("F1_J2", True)
     for word, names in {
-        "joint limits": ("/limits/fans", "/limits/lines"),
         "grasp centres": ("/centers/power", "/centers/precision"),
         "joint frames": ("/frames",),
     }.items():
@@ -98,10 +97,6 @@ def test_boxes_show_and_hide_frames_limits_and_positions(page):
     boxes(page)["grasp centres"].value = True
     position = scene.get_handle_by_name("/centers/power").position
     np.testing.assert_allclose(position, hand.grasps.power.center)
-    boxes(page)["joint limits"].value = True
-    before = scene.get_handle_by_name("/limits/lines").points.copy()
-    view.show(part_way(hand))
-    assert not np.array_equal(scene.get_handle_by_name("/limits/lines").points, before)
 
 
 def test_a_saved_hand_needs_no_server(page, tmp_path):
@@ -149,21 +144,6 @@ def test_playing_goes_on_at_its_speed_and_starts_again(view):
     view._slider.value = view._end
     view.step(0.5)
     assert view._slider.value == view._end
-
-
-def test_cones_open_by_the_angle_of_friction():
-    points = np.array([[0.1, 0.2, 0.3], [0.0, 0.0, 0.0]])
-    normals = np.array([[0.0, 0.6, 0.8], [1.0, 0.0, 0.0]])
-    mu = np.array([0.5, 0.25])
-    vertices, faces = cones(points, normals, mu, 0.02)
-    assert faces.max() == len(vertices) - 1
-    for tip, normal, friction, own in zip(points, normals, mu, np.split(vertices, 2), strict=True):
-        np.testing.assert_allclose(own[0], tip)
-        ways = own[1:] - tip
-        along = ways @ normal
-        across = np.linalg.norm(ways - along[:, None] * normal, axis=1)
-        np.testing.assert_allclose(along, 0.02)
-        np.testing.assert_allclose(across / along, friction)
 
 
 def test_a_chart_has_its_line_at_the_instant_and_curves_as_they_are(view):
