@@ -135,12 +135,14 @@ def synthesize_grasps(
     if up is None:
         first, *others = up_directions(hand, closing)
         up = others[0] if others and tip_compliance(hand) > SOFT else first
-    grasps = []
-    for kind in ("power", "precision"):
+
+    def grasp(kind: str) -> SynthesizedGrasp:
         weights = weights_of(closing, kind)
         best = Search(hand, skins, closing, weights, kind).best()
-        grasps.append(_grasp(hand, best, weights, fastest or {}))
-    return SynthesizedGrasps(*grasps, triple(hand.reflection.vector(up)))
+        return _grasp(hand, best, weights, fastest or {})
+
+    upward = triple(hand.reflection.vector(up))
+    return SynthesizedGrasps(grasp("power"), grasp("precision"), upward)
 
 
 def _grasp(
