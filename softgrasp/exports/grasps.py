@@ -31,7 +31,7 @@ from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.evaluation.analysis import hand_pose_at
 from softgrasp.evaluation.result import GraspResult, column
 from softgrasp.io.files import json_text, write_text
-from softgrasp.io.grasp_files import ForeignGrasp, ForeignGrasps, read_grasps, write_grasps
+from softgrasp.io.grasp_files import ForeignGrasp, read_grasps, write_grasps
 from softgrasp.io.input_limits import loader, read_json
 from softgrasp.io.yaml_files import YamlFile, dump
 from softgrasp.mechanics.hand_kinematics import pose_of
@@ -207,7 +207,7 @@ def load_grasps(path: str | Path) -> GraspSet:
     """Read grasps of ``softgrasp-grasps`` (JSON), Isaac (YAML) or DexGraspBench (npy).
 
     Args:
-        path: The file; a directory holds files of DexGraspBench, BODex or DexGraspNet.
+        path: The file; a directory holds files of DexGraspBench.
 
     Raises:
         DescriptionError: There is no such file, or it holds no grasps in a known format.
@@ -228,7 +228,7 @@ def load_grasps(path: str | Path) -> GraspSet:
     raise DescriptionError("expected format softgrasp-grasps, found another", file=path)
 
 
-def foreign_grasps(path: str | Path) -> ForeignGrasps:
+def foreign_grasps(path: str | Path) -> tuple[ForeignGrasp, ...]:
     """Read grasps in any format that ``load_grasps`` reads, for the planner.
 
     Raises:
@@ -259,7 +259,7 @@ def save_grasps(
         hint = did_you_mean(to, get_args(GraspFileFormat))
         raise DescriptionError(f"expected a format, found '{to}'; {hint}", field="to")
     if to == "dexgraspbench":
-        return write_grasps(to_foreign(grasps).grasps, path)
+        return write_grasps(to_foreign(grasps), path)
     if to == "isaac":
         text = dump(to_isaac(grasps))
     elif to == "moveit":
@@ -293,15 +293,15 @@ NO_NAME = "object"
 """Name of an object whose source states none."""
 
 
-# DexGraspBench, BODex, DexGraspNet
+# DexGraspBench
 
 
-def to_foreign(grasps: GraspSet) -> ForeignGrasps:
+def to_foreign(grasps: GraspSet) -> tuple[ForeignGrasp, ...]:
     """Return grasps as those of a file of DexGraspBench; the object is at the world's origin.
 
     A posture that is missing is that of the grasp.
     """
-    return ForeignGrasps("softgrasp", tuple(_foreign(grasp) for grasp in grasps.grasps))
+    return tuple(_foreign(grasp) for grasp in grasps.grasps)
 
 
 def _foreign(grasp: Grasp) -> ForeignGrasp:
@@ -326,12 +326,12 @@ def _number(count: int) -> tuple[str, ...]:
     return tuple(f"joint_{number}" for number in range(count))
 
 
-def from_foreign(read: ForeignGrasps) -> GraspSet:
-    """Return the grasps of a file of DexGraspBench, BODex or DexGraspNet.
+def from_foreign(grasps: Iterable[ForeignGrasp]) -> GraspSet:
+    """Return the grasps of a file of DexGraspBench.
 
     Joints without names are ``joint_0``, … in the order of the file.
     """
-    pairs = enumerate(read.grasps)
+    pairs = enumerate(grasps)
     return GraspSet(hand="", grasps=tuple(_of_foreign(f"grasp_{i}", one) for i, one in pairs))
 
 
