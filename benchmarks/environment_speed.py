@@ -19,10 +19,10 @@ from typing import NamedTuple
 import mujoco
 import numpy as np
 from measured import Line, machine, show
+from scripted_policies import SCRIPTS
 
 import softgrasp as sg
 from softgrasp.envs.gym_env import GraspEnv
-from softgrasp.envs.policies import SCRIPTS
 from softgrasp.envs.task_env import TaskEnv, TaskVectorEnv
 from softgrasp.sim.control_state import caught_warnings
 

@@ -18,8 +18,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scripted_policies import SCRIPTS
 
-from softgrasp.envs.policies import SCRIPTS, evaluate, load_policy, network, successes
+from softgrasp.envs.policies import evaluate, load_policy, network, successes
 from softgrasp.envs.task_env import TaskVectorEnv
 from softgrasp.envs.tasks import TASKS
 
@@ -48,13 +49,11 @@ def main() -> None:
         fill_table(options.tasks or list(TASKS), options.episodes, options.steps)
     for task in [] if options.table else options.tasks:
         if options.evaluate:
-            policies: dict[str, Any] = {"scripted": "scripted", "random": "random"}
+            scores = baselines(task, EPISODES)
             if (POLICIES / f"{task}.npz").exists():
-                policies["learned"] = load_policy(task)
-            store(task, {
-                name: evaluate(task, policy, EPISODES, EVALUATION_SEED)
-                for name, policy in policies.items()
-            })  # fmt: skip
+                policy = load_policy(task)
+                scores["learned"] = evaluate(task, policy, EPISODES, EVALUATION_SEED)
+            store(task, scores)
         else:
             train(task, options.steps, from_scratch=options.from_scratch)
 
@@ -97,10 +96,18 @@ def train(task: str, steps: int, *, from_scratch: bool) -> None:
     seconds = time.process_time() - begin
     store(task, {
         "learned": evaluate(task, load_policy(task), EPISODES, EVALUATION_SEED),
-        "scripted": evaluate(task, "scripted", EPISODES, EVALUATION_SEED),
-        "random": evaluate(task, "random", EPISODES, EVALUATION_SEED),
+        **baselines(task, EPISODES),
         "fitted": fitted, "steps": steps, "cpu_seconds": round(seconds), "curve": curve,
     })  # fmt: skip
+
+
+def baselines(task: str, episodes: int) -> dict[str, float]:
+    """Return the success rates of random actions and of the scripted policy."""
+    script = SCRIPTS[task]
+    return {
+        "random": evaluate(task, None, episodes, EVALUATION_SEED),
+        "scripted": evaluate(task, script, episodes, EVALUATION_SEED, privileged=True),
+    }
 
 
 def training_env(task: str, **options: Any) -> Any:
@@ -180,8 +187,7 @@ def fill_table(tasks: list[str], episodes: int, steps: int) -> None:
         known[task] = known.get(task, {}) | {
             "episodes": episodes,
             "constant": float(solved.reshape(3, -1).mean(axis=1).max()),
-            "random": evaluate(task, "random", episodes, EVALUATION_SEED),
-            "scripted": evaluate(task, "scripted", episodes, EVALUATION_SEED),
+            **baselines(task, episodes),
         }
         if task in TRAINED and steps:
             known[task] |= {"steps": steps} | {

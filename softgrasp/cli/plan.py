@@ -63,8 +63,8 @@ def plan(
         Option(
             "--import",
             metavar="FILE",
-            help="Simulate the grasps of a file or directory of DexGraspBench, BODex or "
-            "DexGraspNet (.npy), or of a file that convert --to writes (.json, .yaml).",
+            help="Simulate the grasps of a file or directory of DexGraspBench (.npy), or of a file "
+            "that convert --to writes (.json, .yaml).",
         ),
     ] = None,
     import_scale: Annotated[

@@ -104,10 +104,10 @@ def sweep(
         bool, Option("--strict", help="Check all rows first; stop where one is wrong.")
     ] = False,
     dataset: Annotated[
-        Literal["arrays", "grasps", "lerobot", "minari"] | None,
+        Literal["grasps", "lerobot", "minari"] | None,
         Option(
-            help="Write data for learning: arrays (.npz) or grasps (.json) in the object's frame, "
-            "or episodes for LeRobot or Minari."
+            help="Write data for learning: grasps (.json) in the object's frame, or episodes for "
+            "LeRobot or Minari."
         ),
     ] = None,
     trajectories: Annotated[

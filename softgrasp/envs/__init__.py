@@ -55,11 +55,9 @@ def make_task_env(
     Args:
         task: Name of the task, such as ``Lift``; see the page "Learning tasks".
         num_envs: Number of episodes of a vector environment; a single environment by default.
-        options: ``observations`` (some of "state", "tactile", "rgb", "depth", "segmentation",
-            "points"), ``actions`` ("channels" or "joints"), ``noise`` (factor of the sensor noise),
-            ``engine`` ("mujoco", or "warp" for thousands of episodes on a GPU), ``goals`` (a goal
-            environment), ``visuals`` (drawn colours, light and camera), ``hand`` and ``objects`` of
-            ``LiftAny``, ``render_mode`` (None or "rgb_array"); ``threads`` of a vector environment.
+        options: ``observations``, ``actions``, ``noise``, ``engine``, ``goals`` and ``visuals``, as
+            ``TaskSettings`` has them; ``hand`` and ``objects`` of ``LiftAny``, ``render_mode``
+            (None or "rgb_array"); ``threads`` of a vector environment.
 
     Raises:
         BackendUnavailable: Gymnasium, or MuJoCo Warp for that engine, is not installed.

@@ -13,9 +13,9 @@ import numpy as np
 
 from softgrasp.envs.core import check_numbers
 from softgrasp.envs.gym_env import EpisodeEnv
-from softgrasp.envs.task_simulation import GOAL_PARTS, TaskSimulation
+from softgrasp.envs.task_simulation import GOAL_PARTS, TaskSettings, TaskSimulation
 from softgrasp.envs.tasks import TASKS, variant
-from softgrasp.envs.views import IMAGES, Views
+from softgrasp.envs.views import Views
 from softgrasp.errors import DescriptionError, SimulationError, did_you_mean, missing_library
 from softgrasp.rendering.camera import Camera
 
@@ -27,62 +27,32 @@ try:
 except ModuleNotFoundError as error:
     raise missing_library(error) from None
 
-OBSERVATIONS = ("state", "tactile", *IMAGES)
 CAMERA = Camera((0.0, 0.0, -0.06), 0.6, 50.0, -20.0)
 FAR_CAMERA = Camera((0.0, 0.0, 0.4), 2.6, 50.0, -20.0)
 
 
 def task_views(
-    task: str, count: int = 1, threads: int = 0, *,
-    observations: tuple[str, ...] = ("state",), actions: str = "channels", noise: float = 1.0,
-    engine: str = "mujoco", goals: bool = False, visuals: bool = False,
-    hand: Any = None, objects: Any = None,
-) -> tuple[TaskSimulation, Views]:  # fmt: skip
+    task: str, threads: int = 0, *, hand: Any = None, objects: Any = None, **settings: Any
+) -> tuple[TaskSimulation, Views]:
     """Compile a task; return its episodes and their views.
 
     Args:
         task: Its name, a key of ``TASKS``.
-        count: Number of episodes.
-        threads: Number of threads that step them.
-        observations: Some of ``state``, ``tactile``, ``rgb``, ``depth``, ``segmentation`` and
-            ``points``; a Dict unless ``state`` alone.
-        actions: ``channels`` of the task, or each of their actuators alone (``joints``).
-        noise: Factor of the sensor noise; 0 for none.
-        engine: ``mujoco``, or ``warp`` for thousands of episodes on a GPU (extra ``gpu``).
-        goals: Whether it is a goal environment: observations are ``observation``,
-            ``achieved_goal`` and ``desired_goal``, the reward is that of ``compute_reward``.
-        visuals: Whether colours, light and camera of images are drawn for each episode.
+        threads: Number of threads that step the episodes.
         hand: Name or file of the hand of ``LiftAny``.
         objects: Names of shapes, or a folder of meshes, from which each object is drawn.
+        settings: Fields of ``TaskSettings``.
 
     Raises:
-        DescriptionError: There is no such task, observation, kind of actions or engine, or the
-            task has no goals.
+        DescriptionError: There is no such task, setting or engine, or the task has no goals.
     """
     if task not in TASKS:
         raise DescriptionError(f"expected a task, found '{task}'; {did_you_mean(task, TASKS)}")
-    for name in observations:
-        if name not in OBSERVATIONS:
-            hint = did_you_mean(name, OBSERVATIONS)
-            raise DescriptionError(
-                f"expected an observation, found '{name}'; {hint}", field="observations"
-            )
-    if actions not in ("channels", "joints"):
-        raise DescriptionError(
-            f"expected 'channels' or 'joints', found '{actions}'", field="actions"
-        )
-    simulation = TaskSimulation(
-        variant(TASKS[task], hand, objects),
-        count,
-        threads,
-        actions == "joints",
-        noise,
-        engine,
-        goals=goals,
-        visuals=visuals,
-    )
+    chosen = TaskSettings(**settings)
+    simulation = TaskSimulation(variant(TASKS[task], hand, objects), chosen, threads)
+    parts = GOAL_PARTS if chosen.goals else chosen.observations
     camera = FAR_CAMERA if TASKS[task].follows else CAMERA
-    return simulation, Views(simulation, GOAL_PARTS if goals else observations, camera=camera)
+    return simulation, Views(simulation, parts, camera=camera)
 
 
 class TaskEnv(EpisodeEnv, EzPickle):
@@ -128,7 +98,7 @@ class TaskVectorEnv(VectorEnv[Any, Any, Any], EzPickle):
         """
         EzPickle.__init__(self, task, num_envs, threads=threads, render_mode=render_mode, **options)
         self.num_envs, self.render_mode = num_envs, render_mode
-        self.simulation, views = task_views(task, num_envs, threads, **options)
+        self.simulation, views = task_views(task, threads, num_envs=num_envs, **options)
         self.task, self.views = self.simulation.task, views
         if self.simulation.goals_observed:
             self.compute_reward = self.simulation.compute_reward

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import copy
-from numbers import Real
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import mujoco
 import numpy as np
 from mujoco.rollout import Rollout
 from numpy.typing import NDArray
 
+from softgrasp.description.base import Count, Description, NonNegative, Number, Positive
 from softgrasp.envs.core import Appearance, Bound, Decision, Flags, Observation, too_fast
 from softgrasp.envs.task_model import SHAPES, Source, channel_matrix, put_object, task_model
 from softgrasp.envs.task_scenes import ARM_LENGTH, SECOND
@@ -133,52 +133,77 @@ NOISE = {
 2 mm/s and, for small forces, 0.1 N."""
 GOAL_PARTS = ("observation", "achieved_goal", "desired_goal")
 """Parts of an observation of goal environments."""
-OPTIONS = ("goal", "density", "friction", "size", "shape")
 PUSHED_FROM = 0.01
 """Height above its start from which on an object is pushed [m]."""
 FASTEST = 1e4
 """Largest norm of the velocities above which a motion has diverged."""
 
 
+class TaskSettings(Description):
+    """Episodes, observations, actions and engine of the environments of a task."""
+
+    num_envs: Count = 1
+    """Number of episodes."""
+    observations: tuple[
+        Literal["state", "tactile", "rgb", "depth", "segmentation", "points"], ...
+    ] = ("state",)
+    """Parts of an observation, which is a Dict unless ``state`` alone."""
+    actions: Literal["channels", "joints"] = "channels"
+    """``channels`` of the task, or each of their actuators alone."""
+    noise: NonNegative = 1.0
+    """Factor of the sensor noise."""
+    engine: str = "mujoco"
+    """``mujoco``, or ``warp`` for thousands of episodes on a GPU (extra ``gpu``)."""
+    goals: bool = False
+    """Whether it is a goal environment: observations are ``observation``, ``achieved_goal`` and
+    ``desired_goal``, the reward is that of ``compute_reward``."""
+    visuals: bool = False
+    """Whether colours, light and camera of images are drawn for each episode."""
+
+
+class ResetOptions(Description):
+    """Values of an episode that are used instead of drawn ones."""
+
+    goal: tuple[Number, ...] | None = None
+    density: Positive | None = None
+    """[kg/m³]"""
+    friction: Positive | None = None
+    """Factor of the friction of the object [–]."""
+    size: Positive | None = None
+    """Half-width of the object [m]."""
+    shape: str | None = None
+
+
 class TaskSimulation:
     """n independent episodes of a task."""
 
-    def __init__(
-        self, task: Task, count: int, threads: int, joints: bool, noise: float,
-        engine: str = "mujoco", *, goals: bool = False, visuals: bool = False,
-    ) -> None:  # fmt: skip
+    def __init__(self, task: Task, settings: TaskSettings, threads: int) -> None:
         """Compile the model and put its episodes into the engine.
 
         Args:
             task: The task.
-            count: Number of episodes.
+            settings: Number of episodes, observations, actions and engine.
             threads: Number of threads that step them.
-            joints: Whether each actuator is an action, instead of the task's channels.
-            noise: Factor of the sensor noise.
-            engine: ``mujoco``, or a name of ``EPISODE_ENGINES``.
-            goals: Whether observations have goals, and the reward is that of ``compute_reward``.
-            visuals: Whether colours, light and camera of images are drawn.
 
         Raises:
-            DescriptionError: There is no such engine, the task has no goal environment, or a number
-                does not fit.
+            DescriptionError: There is no such engine, or the task has no goal environment.
         """
-        if goals and task.achieved is None:
+        if settings.goals and task.achieved is None:
             raise DescriptionError(
                 f"expected a task with goals, found '{task.name}'", field="goals"
             )
-        _check_numbers(count, noise)
-        self.task, self.count, self.noise = task, count, noise
-        self.goals_observed, self._draws_visuals = goals, visuals
+        self.task, self.noise = task, settings.noise
+        self.count = count = settings.num_envs
+        self.goals_observed, self._draws_visuals = settings.goals, settings.visuals
         self.built = built = task_model(task.source(), task.extra, task.objects)
         self._channels = self.matrix = channel_matrix(built, task.channels)
-        if joints:
+        if settings.actions == "joints":
             rates = np.abs(self._channels).max(axis=0)
             self.matrix = np.diag(rates)[self._channels.any(axis=0)]
         self.channels = len(self.matrix)
         self.substeps = round(PERIOD / built.model.opt.timestep)
         self._data = mujoco.MjData(built.model)
-        self.physics = self._physics(engine, min(threads, count))
+        self.physics = self._physics(settings.engine, min(threads, count))
         self._tangential = [np.roll(built.normal, shift, axis=0) for shift in (1, 2)]
         self.targets = np.tile(built.targets(built.qpos), (count, 1))
         self.goals, self._pushes = np.zeros((count, len(task.goal))), np.zeros((count, 3))
@@ -194,7 +219,7 @@ class TaskSimulation:
         self._labels, self._palm = _labels(built.model, built.source)
         self._visuals: list[tuple[dict[int, Any], Any]] = [({}, (0.0, 0.0, 1.0))] * count
         self.reset(0)
-        first = self.observe([0], GOAL_PARTS if goals else ("state", "tactile"))
+        first = self.observe([0], GOAL_PARTS if settings.goals else ("state", "tactile"))
         ones = {name: np.ones(part.shape[1], np.float32) for name, part in first.items()}
         self.bounds = {name: Bound(-BOUND * one, BOUND * one) for name, one in ones.items()}
 
@@ -245,7 +270,7 @@ class TaskSimulation:
         Args:
             row: Index of the episode.
             generator: Draws it; None to go on with the last one.
-            options: Values of ``OPTIONS`` that are not drawn.
+            options: Fields of ``ResetOptions``.
 
         Raises:
             DescriptionError: An option does not exist or does not fit.
@@ -519,39 +544,16 @@ def _draw_visuals(
     return colors, (20.0 * azimuth, 10.0 * elevation, 1.0 + 0.15 * distance)
 
 
-def _check_numbers(count: Any, noise: Any) -> None:
-    if not (isinstance(noise, Real) and 0.0 <= float(noise) < np.inf):
-        raise DescriptionError(f"expected a factor of at least 0, found {noise!r}", field="noise")
-    if not isinstance(count, int | np.integer) or isinstance(count, bool) or count < 1:
-        message = f"expected a whole number of at least 1, found {count!r}"
-        raise DescriptionError(message, field="num_envs")
-
-
 def _check_options(task: Task, options: Any) -> dict[str, Any]:
+    """Return the values that are not drawn; errors as of ``reset``."""
     if not isinstance(options, Mapping):
-        raise DescriptionError(
-            f"expected options by name ({', '.join(OPTIONS)}), found {options!r:.60}",
-            field="options",
-        )
-    for name in options:
-        if name not in OPTIONS:
-            raise DescriptionError(
-                f"expected an option of reset, found '{name}'; {did_you_mean(name, OPTIONS)}"
-            )
-    for name in ("density", "friction", "size"):
-        value = options.get(name, 1.0)
-        if not (isinstance(value, Real) and 0.0 < float(value) < np.inf):
-            raise DescriptionError(f"expected a positive number, found {value!r}", field=name)
+        raise DescriptionError(f"expected options by name, found {options!r:.60}", field="options")
+    chosen = ResetOptions(**options)
     shapes = [*SHAPES, *task.objects]
-    if (shape := options.get("shape")) is not None and shape not in shapes:
-        hint = did_you_mean(str(shape), shapes)
-        raise DescriptionError(f"expected a shape, found {shape!r}; {hint}", field="shape")
-    if (goal := options.get("goal")) is None:
-        return dict(options)
-    if np.shape(goal) != (len(task.goal),):
-        raise DescriptionError(
-            f"expected {len(task.goal)} numbers, found shape {np.shape(goal)}", field="goal"
-        )
-    if not all(isinstance(item, Real) and np.isfinite(float(item)) for item in goal):
-        raise DescriptionError(f"expected finite numbers, found {goal}", field="goal")
-    return dict(options)
+    if chosen.shape is not None and chosen.shape not in shapes:
+        hint = did_you_mean(chosen.shape, shapes)
+        raise DescriptionError(f"expected a shape, found '{chosen.shape}'; {hint}", field="shape")
+    if chosen.goal is not None and len(chosen.goal) != len(task.goal):
+        message = f"expected {len(task.goal)} numbers, found {len(chosen.goal)}"
+        raise DescriptionError(message, field="goal")
+    return chosen.model_dump(exclude_none=True)

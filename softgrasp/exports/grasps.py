@@ -7,7 +7,7 @@ definition. Fields of files that are not read here are ignored.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -31,7 +31,7 @@ from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.evaluation.analysis import hand_pose_at
 from softgrasp.evaluation.result import GraspResult, column
 from softgrasp.io.files import json_text, write_text
-from softgrasp.io.grasp_files import ForeignGrasp, ForeignGrasps, read_grasps, write_grasps
+from softgrasp.io.grasp_files import ForeignGrasp, read_grasps, write_grasps
 from softgrasp.io.input_limits import loader, read_json
 from softgrasp.io.yaml_files import YamlFile, dump
 from softgrasp.mechanics.hand_kinematics import pose_of
@@ -204,10 +204,10 @@ def contacts_in_object(result: GraspResult) -> tuple[GraspContact, ...]:
 
 @loader
 def load_grasps(path: str | Path) -> GraspSet:
-    """Read grasps of ``softgrasp-grasps``, MoveIt (JSON), Isaac (YAML) or DexGraspBench (npy).
+    """Read grasps of ``softgrasp-grasps`` (JSON), Isaac (YAML) or DexGraspBench (npy).
 
     Args:
-        path: The file; a directory holds files of DexGraspBench, BODex or DexGraspNet.
+        path: The file; a directory holds files of DexGraspBench.
 
     Raises:
         DescriptionError: There is no such file, or it holds no grasps in a known format.
@@ -219,20 +219,16 @@ def load_grasps(path: str | Path) -> GraspSet:
         if path.suffix != ".json":
             return from_foreign(read_grasps(path))
         content = read_json(path)
-        if isinstance(content, list):
-            return from_moveit(content)
         if isinstance(content, dict) and content.get("format") == "softgrasp-grasps":
             return GraspSet(**content)
     except DescriptionError as error:
         raise error.located(file=path) from None
     except (OSError, ValueError) as error:
         raise DescriptionError(f"expected grasps in JSON, found: {error}", file=path) from error
-    raise DescriptionError(
-        "expected format softgrasp-grasps, or a list of grasps of MoveIt, found neither", file=path
-    )
+    raise DescriptionError("expected format softgrasp-grasps, found another", file=path)
 
 
-def foreign_grasps(path: str | Path) -> ForeignGrasps:
+def foreign_grasps(path: str | Path) -> tuple[ForeignGrasp, ...]:
     """Read grasps in any format that ``load_grasps`` reads, for the planner.
 
     Raises:
@@ -263,7 +259,7 @@ def save_grasps(
         hint = did_you_mean(to, get_args(GraspFileFormat))
         raise DescriptionError(f"expected a format, found '{to}'; {hint}", field="to")
     if to == "dexgraspbench":
-        return write_grasps(to_foreign(grasps).grasps, path)
+        return write_grasps(to_foreign(grasps), path)
     if to == "isaac":
         text = dump(to_isaac(grasps))
     elif to == "moveit":
@@ -297,15 +293,15 @@ NO_NAME = "object"
 """Name of an object whose source states none."""
 
 
-# DexGraspBench, BODex, DexGraspNet
+# DexGraspBench
 
 
-def to_foreign(grasps: GraspSet) -> ForeignGrasps:
+def to_foreign(grasps: GraspSet) -> tuple[ForeignGrasp, ...]:
     """Return grasps as those of a file of DexGraspBench; the object is at the world's origin.
 
     A posture that is missing is that of the grasp.
     """
-    return ForeignGrasps("softgrasp", tuple(_foreign(grasp) for grasp in grasps.grasps))
+    return tuple(_foreign(grasp) for grasp in grasps.grasps)
 
 
 def _foreign(grasp: Grasp) -> ForeignGrasp:
@@ -330,12 +326,12 @@ def _number(count: int) -> tuple[str, ...]:
     return tuple(f"joint_{number}" for number in range(count))
 
 
-def from_foreign(read: ForeignGrasps) -> GraspSet:
-    """Return the grasps of a file of DexGraspBench, BODex or DexGraspNet.
+def from_foreign(grasps: Iterable[ForeignGrasp]) -> GraspSet:
+    """Return the grasps of a file of DexGraspBench.
 
     Joints without names are ``joint_0``, … in the order of the file.
     """
-    pairs = enumerate(read.grasps)
+    pairs = enumerate(grasps)
     return GraspSet(hand="", grasps=tuple(_of_foreign(f"grasp_{i}", one) for i, one in pairs))
 
 
@@ -351,25 +347,6 @@ def _of_foreign(name: str, one: ForeignGrasp) -> Grasp:
     mesh = one.object_path or None
     grasped = GraspedObject(name=Path(mesh or NO_NAME).stem, mesh=mesh, scale=one.object_scale)
     return Grasp(name=name, object=grasped, pregrasp=before, grasp=closed, squeeze=pressed)
-
-
-@contextmanager
-def _fields_at(*location: int | str) -> Iterator[None]:
-    """Report a missing or wrong field of a foreign file with its location."""
-    try:
-        yield
-    except DescriptionError as error:
-        raise error_inside(error, *location) from None
-    except KeyError as error:
-        raise error_at("this field is missing", *location, str(error.args[0])) from None
-    except (AttributeError, IndexError, TypeError, ValueError) as error:
-        raise error_at(f"expected the fields of a grasp, found: {error}", *location) from None
-
-
-def _score(score: float | None) -> dict[str, Any]:
-    """Return quality and success of a grasp with a confidence; 0 is a failed grasp."""
-    failed = {"success": False} if score == 0.0 else {}
-    return {"quality": {} if score is None else {"confidence": float(score)}, **failed}
 
 
 # Isaac Sim, GraspGen
@@ -410,6 +387,19 @@ def to_isaac(grasps: GraspSet) -> dict[str, Any]:
     }
 
 
+@contextmanager
+def _fields_at(*location: str) -> Iterator[None]:
+    """Report a missing or wrong field of a foreign file with its location."""
+    try:
+        yield
+    except DescriptionError as error:
+        raise error_inside(error, *location) from None
+    except KeyError as error:
+        raise error_at("this field is missing", *location, str(error.args[0])) from None
+    except (AttributeError, IndexError, TypeError, ValueError) as error:
+        raise error_at(f"expected the fields of a grasp, found: {error}", *location) from None
+
+
 def from_isaac(content: Mapping[str, Any]) -> GraspSet:
     """Return the grasps of an ``isaac_grasp`` file.
 
@@ -441,12 +431,14 @@ def _of_isaac(name: str, fields: Mapping[str, Any], grasped: GraspedObject) -> G
         quaternion = (float(rotation["w"]), *triple(rotation["xyz"]))
         pose = Pose(position=triple(fields["position"]), quaternion=quaternion)
         closed, opened = (fields.get(f"{part}cspace_position") for part in ("", "pregrasp_"))
+        score = fields.get("confidence")
         return Grasp(
             name=name,
             object=grasped,
             grasp=HandPosture(pose=pose, joints=closed or opened or {}),
             pregrasp=HandPosture(pose=pose, joints=opened or closed or {}),
-            **_score(fields.get("confidence")),
+            quality={} if score is None else {"confidence": float(score)},
+            success=False if score == 0.0 else None,
         )
 
 
@@ -502,42 +494,3 @@ def _message(grasp: Grasp, distance: float) -> dict[str, Any]:
         "max_contact_force": 0.0,  # no limit
         "allowed_touch_objects": [grasp.object.name],
     }
-
-
-def from_moveit(messages: Sequence[Any]) -> GraspSet:
-    """Return the grasps of messages ``moveit_msgs/Grasp``; their closed posture presses.
-
-    Raises:
-        DescriptionError: A field is missing or of another type.
-    """
-    grasps = tuple(_of_message(index, one) for index, one in enumerate(messages))
-    return GraspSet(hand="", grasps=grasps)
-
-
-def _of_message(index: int, message: Mapping[str, Any]) -> Grasp:
-    with _fields_at(index):
-        stamped, approach = message["grasp_pose"], message["pre_grasp_approach"]
-        placed = stamped["pose"]
-        pose = Pose(
-            position=tuple(placed["position"][axis] for axis in "xyz"),
-            quaternion=tuple(placed["orientation"][axis] for axis in "wxyz"),
-        )
-        before, closed = (
-            HandPosture(
-                pose=pose,
-                joints=dict(zip(item["joint_names"], item["points"][-1]["positions"], strict=True)),
-            )
-            for item in (message["pre_grasp_posture"], message["grasp_posture"])
-        )
-        vector = approach["direction"]["vector"]
-        return Grasp(
-            name=message["id"],
-            object=GraspedObject(name=stamped["header"]["frame_id"]),
-            pregrasp=before,
-            grasp=closed,
-            approach=Approach(
-                direction=tuple(vector[axis] for axis in "xyz"),
-                distance_m=approach["desired_distance"],
-            ),
-            **_score(message["grasp_quality"]),
-        )

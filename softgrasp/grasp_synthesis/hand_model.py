@@ -50,9 +50,6 @@ class Digit(NamedTuple):
     """Name of the link with the tip."""
     tip: Array
     """Fingertip, (3,) [m], frame of ``tip_body``."""
-    weights: tuple[tuple[str, float, Array], ...] = ()
-    """Links whose weight is not compensated: name, mass [kg] and centre of mass in the link frame,
-    (3,) [m]."""
 
 
 class ClosingHand(Protocol):

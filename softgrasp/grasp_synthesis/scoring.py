@@ -1,8 +1,8 @@
-"""Scores of positions of a spherical object: enclosure, robustness to size, sag and clearance.
+"""Scores of positions of a spherical object: enclosure, robustness to size, and clearance.
 
 A position scores by the smallest force that contacts of unit normal force exert in any direction,
-for the ball and for balls of two other sizes, minus losses for late and off-centre contacts, for
-sinking under gravity and for a gap to the palm.
+for the ball and for balls of two other sizes, minus losses for late and off-centre contacts and for
+a gap to the palm.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from softgrasp.grasp_synthesis.compliance import sink_distances
 from softgrasp.grasp_synthesis.sweep import BallContacts, Flags, Proximity, Sweep
 from softgrasp.mechanics.transforms import Array
 
@@ -38,10 +37,8 @@ TIGHT_LOSS = 0.3
 """Loss where the larger ball does not fit the open hand [–]."""
 ENCLOSED = 0.05
 """Smallest force in any direction above which a ball is enclosed [–]."""
-SINK_LOSS = 600.0
-"""Loss per distance that a ball sinks [1/m]."""
-MAX_LOSS = 0.6
-"""Largest loss for sinking, and the loss of a ball that is not enclosed [–]."""
+NOT_ENCLOSED_LOSS = 0.6
+"""Loss of a ball that is not enclosed [–]."""
 Clearance = tuple[Array, Array]
 """Distances of positions from what does not move, (m,) [m], and unit vectors away from it, (m,
 3)."""
@@ -60,12 +57,10 @@ DIRECTIONS = directions()
 
 
 class Target(NamedTuple):
-    """Grasp type and direction of gravity for which positions are scored."""
+    """Grasp type for which positions are scored."""
 
     kind: str
     """``power`` or ``precision``."""
-    up: Array
-    """Unit vector against gravity, (3,)."""
     directions: Array = DIRECTIONS
     """Unit vectors in which contact forces are evaluated, (n, 3)."""
 
@@ -134,7 +129,7 @@ def scores_of_positions(
         sweep: The closing hand.
         proximity: Distances of the fingers from the positions.
         clearance: Distances of the parts that do not move.
-        target: Grasp type and direction of gravity.
+        target: Grasp type.
         radius: Radius of the ball [m].
         others: Radii of other balls over that of the ball.
     """
@@ -142,11 +137,7 @@ def scores_of_positions(
         return np.zeros(len(proximity.positions)), np.full(len(proximity.positions), -1.0)
     contacts = sweep.meet(proximity, radius)
     score, enclosure = _scores_of(sweep, contacts, clearance, target, radius)
-    lost = np.full(len(score), MAX_LOSS)
-    held = np.flatnonzero(enclosure > ENCLOSED)
-    sunken = ball_sink(sweep, contacts.of(held), clearance[0][held] - radius, target)
-    lost[held] = np.minimum(SINK_LOSS * sunken, MAX_LOSS)
-    score = score - lost * (1 + len(others))
+    score = score - NOT_ENCLOSED_LOSS * (enclosure <= ENCLOSED) * (1 + len(others))
     if not others:
         return score, enclosure
     for scale in others:
@@ -161,7 +152,7 @@ def scores_of_positions(
 def _scores_of(
     sweep: Sweep, contacts: BallContacts, clearance: Clearance, target: Target, radius: float
 ) -> tuple[Array, Array]:
-    """Score positions for one sphere radius, without its displacement by weight."""
+    """Score positions for one sphere radius."""
     apart, away = clearance
     gap, touched = apart - radius, contacts.touched
     if target.kind == "precision":
@@ -189,26 +180,6 @@ def _scores_of(
         return score - 5.0 * np.clip(gap - CLEAR_OF_PALM, 0.0, 0.1), enclosure
     score -= 5.0 * (contacts.from_tip * touched_fraction).sum(axis=1)
     return score - 0.3 * (contacts.touched & ~contacts.outermost).sum(axis=1), enclosure
-
-
-def ball_sink(sweep: Sweep, contacts: BallContacts, gap: Array, target: Target) -> Array:
-    """Compute displacements of spheres by their weight and the servos' compliance, (m,) [m].
-
-    Args:
-        sweep: The closing hand.
-        contacts: Contacts of its fingers with the balls.
-        gap: Gaps between the balls and the palm, (m,) [m].
-        target: Grasp type and direction of gravity.
-    """
-    compliances_of_paths = [
-        path.hinges.compliance(
-            contacts.points[:, k], contacts.step[:, k], contacts.link[:, k], target.up
-        )
-        for k, path in enumerate(sweep.paths)
-    ]
-    compliances, sag = (np.stack(part, axis=1) for part in zip(*compliances_of_paths, strict=True))
-    supported = (gap <= NEAR_PALM) & _opposes_palm(sweep, target)
-    return sink_distances(compliances, sag, contacts.touched, supported, target.up)
 
 
 def _opposes_palm(sweep: Sweep, target: Target) -> bool:

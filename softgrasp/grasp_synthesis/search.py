@@ -24,7 +24,6 @@ from softgrasp.grasp_synthesis.scoring import (
     MAX_DISTANCE,
     Clearance,
     Target,
-    ball_sink,
     clear_positions,
     reached_by_two,
     scores_of_positions,
@@ -45,13 +44,13 @@ from softgrasp.grasp_synthesis.symmetry import (
     right_handed,
     symmetrize,
     symmetry_of,
+    tip_compliance,
     up_directions,
 )
 from softgrasp.mechanics.transforms import Array, triple
 
-MAX_SINK, SINK_RATIO = 1e-4, 0.7
-"""Sinking of a ball of 1 N above which another orientation of the hand is tried [m], and ratio of
-the sinking below which it is taken [–]."""
+SOFT = 1.5e-3
+"""Displacement of an object per force on it above which the palm of a hand faces down [m/N]."""
 RADII = (0.030, 0.020, 0.040, 0.012, 0.060)
 """Radii of balls that are tried in order until the fingers enclose one [m]."""
 COARSE_STEPS, FINE_STEPS = 9, 17
@@ -132,35 +131,18 @@ def synthesize_grasps(
     """
     hand = right_handed(hand)
     closing, skins = closing_of(hand), thin_surfaces(hand)
-    ups = up_directions(hand, closing) if hand.up is None else [hand.up]
-    power, precision = (
-        Search(hand, skins, closing, weights_of(closing, kind), kind, ups[0])
-        for kind in ("power", "precision")
-    )
-    best = precision.best()
-    for up in ups[1:]:
-        if precision_sink(best, ups[0]) > MAX_SINK:
-            other = precision.with_up(up).best()
-            if precision_sink(other, up) < SINK_RATIO * precision_sink(best, ups[0]):
-                best, power = other, power.with_up(up)
-    return SynthesizedGrasps(
-        _grasp(hand, power.best(), weights_of(closing, "power"), fastest or {}),
-        _grasp(hand, best, weights_of(closing, "precision"), fastest or {}),
-        triple(hand.reflection.vector(power.target.up)),
-    )
+    up = hand.up
+    if up is None:
+        first, *others = up_directions(hand, closing)
+        up = others[0] if others and tip_compliance(hand) > SOFT else first
 
+    def grasp(kind: str) -> SynthesizedGrasp:
+        weights = weights_of(closing, kind)
+        best = Search(hand, skins, closing, weights, kind).best()
+        return _grasp(hand, best, weights, fastest or {})
 
-def precision_sink(best: Candidate, up: Array) -> float:
-    """Compute the object's displacement by weight in a precision grasp [m].
-
-    Args:
-        best: The grasp.
-        up: Unit vector against gravity, (3,).
-    """
-    contacts = _contacts_of(best)
-    if contacts is None or not contacts.touched.any():
-        return 0.0
-    return float(ball_sink(best.sweep, contacts, np.full(1, np.inf), Target("precision", up))[0])
+    upward = triple(hand.reflection.vector(up))
+    return SynthesizedGrasps(grasp("power"), grasp("precision"), upward)
 
 
 def _grasp(
@@ -262,7 +244,6 @@ class Search:
         closing: Closing,
         weights: Array,
         kind: str,
-        up: Array,
     ) -> None:
         """Initialize the caches.
 
@@ -272,23 +253,12 @@ class Search:
             closing: Its closing motion.
             weights: Fraction of its travel that each actuator makes in the closing motion [–].
             kind: ``power`` or ``precision``.
-            up: Unit vector against gravity, (3,).
         """
         self.closing = closing
-        self.target = Target(kind, up)
+        self.target = Target(kind)
         self._caches: dict[float, ProximityCache] = {}
         self._coarse = SweepCache(hand, skins.coarse, weights, COARSE_STEPS)
         self._fine = SweepCache(hand, skins.fine, weights, FINE_STEPS)
-
-    def with_up(self, up: Array) -> Search:
-        """Return the search for another direction of gravity, with the same caches.
-
-        Args:
-            up: Unit vector against gravity, (3,).
-        """
-        other = copy(self)
-        other.target = self.target._replace(up=up)
-        return other
 
     def best(self) -> Candidate:
         """Find the best position of the first sphere that is enclosed, or of all if none is."""

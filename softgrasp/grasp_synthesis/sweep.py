@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softgrasp.grasp_synthesis.closing_motion import Closing
-from softgrasp.grasp_synthesis.compliance import Hinges, hinges_of
 from softgrasp.grasp_synthesis.hand_model import (
     ClosingHand,
     Digit,
@@ -56,16 +55,6 @@ class BallContacts(NamedTuple):
     """Distance of the contact point from the fingertip [m]."""
     from_middle: Array
     """Distance of the contact point from the middle of the finger's last link [m]."""
-    points: Array
-    """Contact points, (m, k, 3) [m], hand frame."""
-    step: Indices
-    """Step of the contact."""
-    link: Indices
-    """Index of the moving link that touches."""
-
-    def of(self, balls: Indices) -> BallContacts:
-        """Select some of the spheres."""
-        return BallContacts._make(column[balls] for column in self)
 
 
 class Proximity(NamedTuple):
@@ -102,8 +91,6 @@ class FingerPath:
     """Index of the actuator group that moves it, −1 for none."""
     fixed_points: Array
     """Surface points of its links that do not move, (n, 3) [m], hand frame."""
-    hinges: Hinges
-    """Hinges with finite stiffness."""
 
     @cached_property
     def _center(self) -> Array:
@@ -254,9 +241,6 @@ class Sweep:
             met & (link == len(path.clouds) - 1),
             length(touching - path.tips[at]),
             length(touching - path.middles[at]),
-            touching,
-            at,
-            link,
         )
 
     def _between(self, step: Indices, before: Array, after: Array, radius: float) -> Array:
@@ -386,7 +370,6 @@ class SweepCache:
             tips=np.asarray((frames[digit.tip_body] @ [*digit.tip, 1.0])[:, :3]),
             group=group,
             fixed_points=fixed_points,
-            hinges=hinges_of(digit, frames, moving),
         )
 
 

@@ -300,6 +300,27 @@ def up_directions(hand: ClosingHand, closing: Closing) -> list[Array]:
     return candidates
 
 
+def tip_compliance(hand: ClosingHand) -> float:
+    """Estimate how far forces on the fingertips displace an object held by them [m/N].
+
+    With the distances l of the fingertip from the hinges, held with stiffness k, a finger yields by
+    Σ l²/k at most (Salisbury 1980, active stiffness control); the fingers are springs side by side.
+
+    Args:
+        hand: The hand.
+    """
+    frames = hand.frames(np.array([hand.rest]))
+    springs = 0.0
+    for digit, (tip,) in zip(hand.digits, tips_of(hand, frames), strict=True):
+        levers = [
+            ((tip - frames[joint.body][0, :3, 3]) ** 2).sum() / joint.stiffness
+            for joint in digit.joints
+            if joint.axis.any()
+        ]
+        springs += 1.0 / max(sum(levers), 1e-12)
+    return 1.0 / max(springs, 1e-12)
+
+
 def _along_jaws(out: Array, line: Array, jaw: Array) -> Array:
     """Return the axis of sliding jaws ``jaw`` (3, 3) across their travel ``line``, if near.
 
@@ -437,12 +458,11 @@ class RightHand:
         return np.asarray(points[_order(arrange(points, frame)[0])])
 
     def _reflected(self, digit: Digit) -> Digit:
-        """Reflect joints, tip and centres of mass of a finger."""
+        """Reflect joints and tip of a finger."""
         flip = self.reflection
         return digit._replace(
             joints=tuple(j._replace(axis=flip.axial(j.axis)) for j in digit.joints),
             tip=flip.vector(digit.tip),
-            weights=tuple((body, mass, flip.vector(c)) for body, mass, c in digit.weights),
         )
 
 

@@ -1,15 +1,12 @@
-"""Grasps of other programs: files of DexGraspBench, BODex and DexGraspNet.
+"""Grasps of other programs: files of DexGraspBench.
 
-All three are NumPy files that hold Python dictionaries. They are read without running the code that
-such files can contain: only arrays, numbers, texts, lists and dictionaries are accepted. Poses are
+They are NumPy files that hold Python dictionaries, and are read without running the code that such
+files can contain: only arrays, numbers, texts, lists and dictionaries are accepted. Poses are
 position [m] and quaternion (w, x, y, z); joint variables are in rad or m.
 
-DexGraspBench: one grasp with ``obj_pose``, ``obj_scale``, ``obj_path`` and ``grasp_qpos``, usually
-also ``pregrasp_qpos`` and ``squeeze_qpos``, each a hand pose followed by all joint variables; or
-several grasps as rows; softgrasp adds ``joint_names``. BODex: ``robot_pose`` of shape (1, grasps,
-3, 7 + joints) with the same three postures, and the object ``manip_name`` among the meshes of
-``world_cfg``. DexGraspNet: a list of grasps with ``scale`` and ``qpos``, a dictionary of joint
-names in which ``WRJT…`` and ``WRJR…`` are the translation and the Euler angles of the hand.
+A file has one grasp with ``obj_pose``, ``obj_scale``, ``obj_path`` and ``grasp_qpos``, usually also
+``pregrasp_qpos`` and ``squeeze_qpos``, each a hand pose followed by all joint variables; or several
+grasps as rows; softgrasp adds ``joint_names``.
 """
 
 from __future__ import annotations
@@ -17,17 +14,15 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, NamedTuple, cast
+from typing import Any, BinaryIO, NamedTuple, cast
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from softgrasp.errors import DescriptionError, ResultError
 from softgrasp.io.files import atomic_path
 from softgrasp.io.input_limits import MAX_ARRAYS, check_size, loader
 from softgrasp.mechanics.transforms import Array, position_of, quaternion_of, transform
 
-GraspFormat = Literal["DexGraspBench", "BODex", "DexGraspNet", "softgrasp"]
 _ARRAY_PARTS = (
     ("multiarray", "_reconstruct"),
     ("multiarray", "scalar"),
@@ -43,9 +38,6 @@ ALLOWED = {
 """Names that a file may use: those of arrays and numbers."""
 FARTHEST = 10.0
 """Largest distance of a hand from its object [m]; farther away it is in another unit."""
-TRANSLATION = ("WRJTx", "WRJTy", "WRJTz")
-ROTATION = ("WRJRx", "WRJRy", "WRJRz")
-"""Names of the hand's pose in DexGraspNet; the angles are about fixed axes."""
 
 
 class ForeignGrasp(NamedTuple):
@@ -65,38 +57,30 @@ class ForeignGrasp(NamedTuple):
     """Directory of the object; empty where the file does not state it."""
 
 
-class ForeignGrasps(NamedTuple):
-    """All grasps of a file."""
-
-    format: GraspFormat
-    grasps: tuple[ForeignGrasp, ...]
-
-
 # Reading
 @loader
-def read_grasps(path: str | Path) -> ForeignGrasps:
-    """Read grasps of DexGraspBench, BODex or DexGraspNet: a ``.npy`` file, or all in a directory.
+def read_grasps(path: str | Path) -> tuple[ForeignGrasp, ...]:
+    """Read grasps of DexGraspBench: a ``.npy`` file, or all in a directory.
 
     Raises:
-        DescriptionError: There is no such file, it holds no grasps in a known format, an array has
-            another shape than expected, or it would run code.
+        DescriptionError: There is no such file, it holds no such grasps, an array has another shape
+            than expected, or it would run code.
     """
     path = Path(path)
     if path.is_dir():
         files = sorted(path.rglob("*.npy"))
         if not files:
             raise DescriptionError(f"{path}: expected .npy files with grasps, found none")
-        read = [read_grasps(file) for file in files]
-        formats = sorted({item.format for item in read})
-        if len(formats) > 1:
-            raise DescriptionError(
-                f"{path}: expected grasps in one format, found {' and '.join(formats)}"
-            )
-        return ForeignGrasps(read[0].format, tuple(g for item in read for g in item.grasps))
-    read_file = _in_file(path, _unpickle(path))
-    if not read_file.grasps:
+        return tuple(grasp for file in files for grasp in read_grasps(file))
+    content = _unpickle(path)
+    if not (isinstance(content, Mapping) and "grasp_qpos" in content):
+        raise DescriptionError(
+            f"{path}: expected grasps of DexGraspBench (grasp_qpos), found {_kind(content)}"
+        )
+    grasps = tuple(_dexgraspbench(path, content))
+    if not grasps:
         raise DescriptionError(f"{path}: expected one or more grasps, found none")
-    for index, grasp in enumerate(read_file.grasps):
+    for index, grasp in enumerate(grasps):
         away = grasp.hand_poses[:, :3, 3] - grasp.object_pose[:3, 3]
         distance = float(np.linalg.norm(away, axis=1).max())
         if distance > FARTHEST:
@@ -104,22 +88,7 @@ def read_grasps(path: str | Path) -> ForeignGrasps:
                 f"{path}: [{index}]: expected a hand within {FARTHEST:g} m of its object (lengths "
                 f"in m), found one {distance:.4g} m away"
             )
-    return read_file
-
-
-def _in_file(path: Path, content: Any) -> ForeignGrasps:
-    """Return the grasps in the content of a file."""
-    if isinstance(content, Mapping) and "robot_pose" in content:
-        return ForeignGrasps("BODex", tuple(_bodex(path, content)))
-    if isinstance(content, Mapping) and "grasp_qpos" in content:
-        return ForeignGrasps("DexGraspBench", tuple(_dexgraspbench(path, content)))
-    items = content if isinstance(content, list) else [content]
-    if items and all(isinstance(item, Mapping) and "qpos" in item for item in items):
-        return ForeignGrasps("DexGraspNet", tuple(_dexgraspnet(path, items)))
-    raise DescriptionError(
-        f"{path}: expected grasps of DexGraspBench (grasp_qpos), BODex (robot_pose) or "
-        f"DexGraspNet (a list with qpos), found {_kind(content)}"
-    )
+    return grasps
 
 
 def _dexgraspbench(path: Path, content: Mapping[str, Any]) -> Iterable[ForeignGrasp]:
@@ -151,19 +120,6 @@ def _dexgraspbench(path: Path, content: Mapping[str, Any]) -> Iterable[ForeignGr
         yield _grasp(path, postures, listed, pose, scale, file)
 
 
-def _bodex(path: Path, content: Mapping[str, Any]) -> Iterable[ForeignGrasp]:
-    values = _numbers(path, content, "robot_pose")
-    if values.ndim != 4 or values.shape[0] != 1 or values.shape[2] != 3 or values.shape[3] < 8:
-        expected = "the shape (1, grasps, 3, 7 + joints) of a hand without an arm"
-        raise _wrong(path, "robot_pose", expected, values.shape)
-    listed = _joint_names(path, content, values.shape[3] - 7)
-    scene = np.ravel(content.get("scene_path", ""))
-    file = str(scene[0]) if len(scene) else ""
-    pose, scale = _bodex_object(path, content)
-    for postures in values[0]:
-        yield _grasp(path, postures, listed, pose, scale, file)
-
-
 def _joint_names(path: Path, content: Mapping[str, Any], count: int) -> tuple[str, ...] | None:
     """Read the names of the joints; None where the file has none."""
     names = content.get("joint_names")
@@ -173,70 +129,8 @@ def _joint_names(path: Path, content: Mapping[str, Any], count: int) -> tuple[st
     return listed
 
 
-def _bodex_object(path: Path, content: Mapping[str, Any]) -> tuple[Array, float]:
-    """Return pose (7,) and scale of the object; the origin and 1 where the file has no scene."""
-    name = str(next(iter(np.ravel(content.get("manip_name", ""))), ""))
-    scenes = content.get("world_cfg")
-    scene = scenes[0] if isinstance(scenes, Sequence) and scenes else {}
-    meshes = scene.get("mesh", {}) if isinstance(scene, Mapping) else {}
-    if not meshes:
-        return _still(1)[0], 1.0
-    if name not in meshes:
-        actual = f"'{name}'; there are {', '.join(map(str, meshes))}"
-        raise _wrong(path, "manip_name", "a mesh of world_cfg", actual)
-    if not isinstance(meshes[name], Mapping):
-        raise _wrong(path, "world_cfg", f"pose and scale of '{name}'", _kind(meshes[name]))
-    pose = _numbers(path, meshes[name], "pose").ravel()
-    if pose.shape != (7,):
-        raise _wrong(path, "world_cfg", f"7 numbers as the pose of '{name}'", len(pose))
-    scales = _scales(path, meshes[name], "scale")
-    if np.ptp(scales) > 1e-3 * max(scales):
-        raise _wrong(path, "world_cfg", f"one scale of '{name}' along all axes", scales)
-    return pose, scales[0]
-
-
-def _dexgraspnet(path: Path, items: Sequence[Mapping[str, Any]]) -> Iterable[ForeignGrasp]:
-    for index, item in enumerate(items):
-        where = f"{path}: [{index}]"
-        variables = _variables(where, item["qpos"])
-        missing = [name for name in (*TRANSLATION, *ROTATION) if name not in variables]
-        if missing:
-            raise DescriptionError(
-                f"{where}.qpos: expected the hand's pose in {', '.join(TRANSLATION)} and "
-                f"{', '.join(ROTATION)}, found none of {', '.join(missing)}"
-            )
-        pose = np.eye(4)
-        pose[:3, 3] = [variables.pop(name) for name in TRANSLATION]
-        angles = [variables.pop(name) for name in ROTATION]
-        pose[:3, :3] = Rotation.from_euler("xyz", angles).as_matrix()
-        joints = np.array(list(variables.values()))
-        yield ForeignGrasp(
-            np.array([pose] * 3),
-            np.array([joints] * 3),
-            tuple(name.rpartition(":")[2] for name in variables),
-            np.eye(4),
-            _scales(where, item, "scale")[0],
-            str(item.get("object_code", "")),
-        )
-
-
 def _wrong(path: Path | str, name: str, expected: str, actual: object) -> DescriptionError:
     return DescriptionError(f"{path}: {name}: expected {expected}, found {actual}")
-
-
-def _variables(where: str, content: Any) -> dict[str, float]:
-    """Read joint variables by name."""
-    if not isinstance(content, Mapping):
-        raise DescriptionError(
-            f"{where}.qpos: expected numbers by the names of joints, found {_kind(content)}"
-        )
-    variables = {}
-    for name, value in content.items():
-        if (number := _plain_number(value)) is None:
-            message = f"{where}.qpos.{name}: expected a finite number, found {value!r}"
-            raise DescriptionError(message)
-        variables[str(name)] = number
-    return variables
 
 
 def _scales(where: Path | str, content: Mapping[str, Any], name: str) -> list[float]:

@@ -10,38 +10,33 @@ as mimic joints with other ratios, are approximated by least squares.
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from softgrasp.description.hand import Hand
 from softgrasp.description.object import GraspObject
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.sweep import GraspPlan, ImportedGrasp
 from softgrasp.errors import DescriptionError, SoftgraspWarning, did_you_mean
 from softgrasp.exports.grasps import file_frame, file_scale, foreign_grasps
 from softgrasp.grasp_synthesis.posture_search import PACE, SynthesizedPosture
-from softgrasp.io.grasp_files import ForeignGrasp, GraspFormat
+from softgrasp.io.grasp_files import ForeignGrasp
 from softgrasp.mechanics.hand_kinematics import pose_of
 from softgrasp.mechanics.transforms import Array, transform
 from softgrasp.model.grasp_geometry import hand_joints, joint_motion
 from softgrasp.model.retreat import HandRetreat
 from softgrasp.model.shapes import center_in_file
 
-THUMB_JOINTS = 5
-"""Number of joints of the Shadow hand's thumb, which are the first ones in BODex."""
 CLOSING_TIME = 0.3
 """Time from the posture before the grasp into the grasp [s]."""
 MAX_ERROR, REPORTED_ERROR = 0.8, 0.2
 """Errors of a joint that the actuators cannot set, above which a grasp is refused, and reported
-[rad or m]. The distal joints of a Shadow hand are coupled, those of DexGraspNet's are not."""
+[rad or m]."""
 STILL = 0.002
 """Motion from the start to the squeezing posture below which an actuator keeps still, over its
 range [–]: at its rate it would need more time than a closure may take."""
@@ -50,8 +45,6 @@ OPENED, SQUEEZED = 0.2, 0.06
 ranges of its actuators [–]."""
 MOVED = 1e-3
 """Motion of a hand between its postures from which a warning states it [m]."""
-REVERSED = ("FFJ4", "MFJ4", "THJ2", "THJ1")
-"""Joints of the newer Shadow files whose axes are opposite to those of DexGraspNet's hand."""
 
 
 class HandJoints(NamedTuple):
@@ -64,9 +57,8 @@ class HandJoints(NamedTuple):
     """(n,)."""
     limits: Array
     """Of the actuators, (nu, 2)."""
-    frames: Mapping[GraspFormat, Array]
-    """Frame whose pose a file of each format states, in the hand's frame, (4, 4): the palm's for
-    BODex and DexGraspNet, that of the hand's file for the others."""
+    frame: Array
+    """Frame of the hand's file, whose pose is stated, in the hand's frame, (4, 4)."""
 
     def targets(self, variables: Array) -> tuple[Array, float]:
         """Compute actuator targets that set joint variables best, and the largest error.
@@ -90,30 +82,18 @@ def hand_joints_of(scene: GraspScene) -> HandJoints:
     Raises:
         BuildError: The hand cannot be built.
     """
-    retreat = HandRetreat(scene)
-    built = retreat.built
+    built = HandRetreat(scene).built
     joints = hand_joints(built.model, built.bodies)
     ratio, bias = joint_motion(built.model, scene.hand, joints)
     reference = np.array([built.model.qpos0[built.model.jnt_qposadr[joint]] for joint in joints])
     prefix = "" if scene.hand.model is None else scene.hand.model.prefix
-    frame = file_frame(scene.hand)
-    palm = _palm_frame(scene.hand, retreat)
     return HandJoints(
         [built.model.joint(joint).name.removeprefix(prefix) for joint in joints],
         ratio,
         bias + reference,
         np.array([actuator.limits for actuator in scene.hand.actuators]),
-        {"DexGraspBench": frame, "softgrasp": frame, "BODex": palm, "DexGraspNet": palm},
+        file_frame(scene.hand),
     )
-
-
-def _palm_frame(hand: Hand, retreat: HandRetreat) -> Array:
-    """Return the frame of the palm of a hand's file in the hand's frame, (4, 4)."""
-    if hand.model is None:
-        return np.eye(4)
-    mujoco.mj_kinematics(retreat.model, retreat.data)
-    body = retreat.data.body(hand.model.palm)
-    return transform(body.xpos, body.xquat)
 
 
 def import_grasps(
@@ -138,16 +118,16 @@ def import_grasps(
     Warns:
         SoftgraspWarning: Grasps were left out, state one posture, or move the hand.
     """
-    read, joints = foreign_grasps(path), hand_joints_of(scene)
-    read = read._replace(grasps=_of_size(read.grasps, scene.object, scale, path))
+    joints = hand_joints_of(scene)
+    read = _of_size(foreign_grasps(path), scene.object, scale, path)
     offset = np.eye(4)
     offset[:3, 3] = center_in_file(scene.object.shape)
     imported = [
-        _convert_imported_grasp(grasp, read.format, joints, offset, f"{path}: [{index}]")
-        for index, grasp in enumerate(read.grasps)
+        _convert_imported_grasp(grasp, joints, offset, f"{path}: [{index}]")
+        for index, grasp in enumerate(read)
     ]
     errors = np.array([error for _, error in imported])
-    _warn_of_moving_hands(read.grasps, path)
+    _warn_of_moving_hands(read, path)
     inexact = int((errors > REPORTED_ERROR).sum())
     if inexact:
         warnings.warn(
@@ -227,11 +207,11 @@ def _with_motion(grasp: ImportedGrasp, limits: Array, closing: Array) -> Importe
 
 
 def _convert_imported_grasp(
-    grasp: ForeignGrasp, form: GraspFormat, joints: HandJoints, offset: Array, where: str
+    grasp: ForeignGrasp, joints: HandJoints, offset: Array, where: str
 ) -> tuple[ImportedGrasp, float]:
     """Convert a grasp; ``offset`` is the object's centre in its file. Also return the error."""
     rows, errors = [], []
-    for variables in _order(grasp, form, joints, where):
+    for variables in _order(grasp, joints, where):
         targets, error = joints.targets(variables)
         if error > MAX_ERROR:
             raise DescriptionError(
@@ -240,47 +220,28 @@ def _convert_imported_grasp(
             )
         rows.append(tuple(targets.tolist()))
         errors.append(error)
-    hand = grasp.hand_poses[1] @ np.linalg.inv(joints.frames[form])
+    hand = grasp.hand_poses[1] @ np.linalg.inv(joints.frame)
     placed = pose_of(np.linalg.inv(hand) @ grasp.object_pose @ offset)
     imported = ImportedGrasp(object_pose=placed, start=rows[0], grasp=rows[1], squeeze=rows[2])
     return imported, max(errors)
 
 
-def _order(grasp: ForeignGrasp, form: GraspFormat, joints: HandJoints, where: str) -> list[Array]:
-    """Return the joint variables of the three postures in the order of the hand's model."""
-    count, size = len(joints.names), grasp.joints.shape[1]
-    listed = grasp.joint_names
-    if listed is None or (form == "BODex" and size == count and not _same_names(listed, joints)):
+def _order(grasp: ForeignGrasp, joints: HandJoints, where: str) -> Array:
+    """Return the joint variables of the three postures in the order of the hand's model, (3, n)."""
+    count, size, listed = len(joints.names), grasp.joints.shape[1], grasp.joint_names
+    if listed is None:
         if size != count:
             raise DescriptionError(
                 f"{where}: expected {count} joint variables, those of the hand, found {size}"
             )
-        rows = grasp.joints
-        if form == "BODex" and any("THJ" in name for name in joints.names):
-            rows = np.concatenate([rows[:, THUMB_JOINTS:], rows[:, :THUMB_JOINTS]], axis=1)
-        return list(rows)
-    columns = {name: index for index, name in enumerate(listed)}
-    # the first numbering of the Shadow hand begins with 0
-    shifted = "FFJ0" in columns and not any(name.endswith("FFJ0") for name in joints.names)
-    order, signs = [], []
+        return grasp.joints
     for name in joints.names:
-        plain = re.sub(r"^(?:.*[_:/])?((?:FF|MF|RF|LF|TH|WR)J\d)$", r"\1", name)
-        signs.append(-1.0 if shifted and plain in REVERSED else 1.0)
-        if shifted and plain[-1].isdigit():
-            plain = f"{plain[:-1]}{int(plain[-1]) - 1}"
-        match = next((item for item in (name, plain) if item in columns), None)
-        if match is None:
+        if name not in listed:
             raise DescriptionError(
                 f"{where}: expected a value for joint '{name}' of the hand, found none; "
-                f"{did_you_mean(plain, columns)}"
+                f"{did_you_mean(name, listed)}"
             )
-        order.append(columns[match])
-    return list(grasp.joints[:, order] * np.array(signs))
-
-
-def _same_names(listed: Sequence[str], joints: HandJoints) -> bool:
-    """Return whether a file names a joint of the hand; BODex's Allegro and LEAP URDF do not."""
-    return not set(joints.names).isdisjoint(listed)
+    return grasp.joints[:, [listed.index(name) for name in joints.names]]
 
 
 # Candidates and export
@@ -325,7 +286,7 @@ def foreign_grasp(
     """
     offset = np.eye(4)
     offset[:3, 3] = center_in_file(scene.object.shape)
-    hand = offset @ np.linalg.inv(posture.pose) @ joints.frames["DexGraspBench"]
+    hand = offset @ np.linalg.inv(posture.pose) @ joints.frame
     rows = [posture.start, posture.targets, posture.squeeze]
     return ForeignGrasp(
         np.array([hand] * 3),

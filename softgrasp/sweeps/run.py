@@ -107,9 +107,8 @@ def sweep(
             on this machine.
         shard: Part of the rows; all by default. The table is written when all parts are merged.
         trajectories: Whether to write whole trajectories to ``out``.
-        dataset: Which dataset for learning to write to ``out``: ``arrays``, ``grasps`` (JSON),
-            ``lerobot`` or ``minari``; see ``sweeps.dataset``. That of shards is written when they
-            are merged.
+        dataset: Which dataset for learning to write to ``out``: ``grasps`` (JSON), ``lerobot`` or
+            ``minari``. That of shards is written when they are merged.
         progress: Called when rows are finished.
         finish: What to do with the table while the workers are still there, such as drawing a
             report. The files of the table are written before.

@@ -10,7 +10,8 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.cli.sweep import axis_of
-from softgrasp.sweeps.dataset import dataset, trajectories
+from softgrasp.exports import load_grasps
+from softgrasp.sweeps.dataset import trajectories
 from tests.support.processes import are_gone, children_of
 
 pd = pytest.importorskip("pandas", reason="pandas is the extra 'sweep'")
@@ -112,12 +113,12 @@ def test_the_summary_has_warnings_by_their_sentences(run, tmp_path):
 
 def test_trajectories_and_a_dataset_are_kept_where_requested(run, tmp_path):
     words = ("sweep", "four_finger", "sphere", "--density", "160,700", *SMALL)
-    assert run(*words, "--trajectories", "--dataset", "arrays", "--out", tmp_path / "all").code == 0
+    assert run(*words, "--trajectories", "--dataset", "grasps", "--out", tmp_path / "all").code == 0
     assert run(*words, "--out", tmp_path / "bare").code == 0
     kept = {row: arrays["time"].size for row, arrays in trajectories(tmp_path / "all")}
     assert kept == {0: 21, 1: 21}
-    rows = [row for grasps in dataset(tmp_path / "all") for row in grasps["row"].tolist()]
-    assert rows == [0, 1]
+    grasps = load_grasps(tmp_path / "all" / "dataset" / "grasps.json").grasps
+    assert [grasp.name for grasp in grasps] == ["row-0", "row-1"]
     assert sorted(path.name for path in (tmp_path / "bare").glob("[!.]*")) == [
         "plan.json", "rows.jsonl", "sweep.csv", "sweep.lock", "sweep.parquet"
     ]  # fmt: skip

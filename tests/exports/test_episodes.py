@@ -245,6 +245,11 @@ def test_a_sweep_writes_episodes_for_lerobot(run, tmp_path):
     assert info["total_frames"] == samples.sum()
 
 
+def test_a_dataset_needs_a_directory():
+    with pytest.raises(sg.DescriptionError, match=r"^out: expected a directory for the dataset"):
+        sweep(plan(), dataset="grasps")
+
+
 def test_an_unknown_dataset_is_refused_before_any_grasp(tmp_path):
     with pytest.raises(sg.DescriptionError) as refused:
         sweep(plan(), tmp_path, dataset="lerobots")

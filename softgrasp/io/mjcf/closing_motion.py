@@ -127,19 +127,7 @@ class ClosingModel:
         tip_group, tip = self._tip(groups, skins)
         bodies = [self._tree.name(group) for group in groups if group != tip_group]
         base, name = self._tree.name(below[0]), self._tree.name(tip_group)
-        self.digits.append(Digit(base, joints, (*bodies, name), name, tip, self._weights(below)))
-
-    def _weights(self, groups: Sequence[int]) -> tuple[tuple[str, float, Array], ...]:
-        """Return links without gravity compensation, with mass and centre of mass."""
-        model, weights = self.model, []
-        for group in groups:
-            members = self._tree.members[group]
-            masses = model.body_mass[members] * (1.0 - model.body_gravcomp[members])
-            if masses.sum() > 0.0:
-                centers = [self._in_group(b, model.body_ipos[b][None])[0] for b in members]
-                center = masses @ np.array(centers) / masses.sum()
-                weights.append((self._tree.name(group), float(masses.sum()), center))
-        return tuple(weights)
+        self.digits.append(Digit(base, joints, (*bodies, name), name, tip))
 
     def _actuators_of(self, groups: Sequence[int]) -> list[int]:
         """Return actuators that move a finger and not the palm, from the palm outwards."""

@@ -290,7 +290,7 @@ def test_a_planner_ranks_candidates_that_warp_simulated():
 def test_episodes_of_a_task_are_those_of_mujoco_until_touches_differ(task):
     """The free motion is the same to single precision, and a scripted policy succeeds in both."""
     pytest.importorskip("gymnasium")
-    from softgrasp.envs.policies import SCRIPTS
+    from benchmarks.scripted_policies import SCRIPTS
     from softgrasp.envs.task_env import TaskVectorEnv
     from softgrasp.envs.tasks import TASKS
 
