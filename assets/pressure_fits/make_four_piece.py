@@ -1,7 +1,7 @@
 """Makes four_piece.csv and four_piece.yaml: angles of a finger of four pieces, and their fit.
 
 Run it from anywhere with softgrasp installed: ``python assets/pressure_fits/make_four_piece.py
-[FOLDER]``. The lengths of the pieces are those of paper 001 (Xiang et al. 2025); the angles are
+[FOLDER]``. The lengths of the pieces are those of paper 001 (Xiang et al. 2024); the angles are
 simulated, as the paper prints its own only as a picture, and noise of a known size is added.
 
 The finger: over a layer that does not stretch stand bellows, filled with air, of height h and
@@ -108,7 +108,7 @@ def make(folder: Path) -> None:
         sigma=float(NOISE),
         name="four_piece",
         source="softgrasp's own: simulated bellows with noise of 0.3 deg "
-        "(make_four_piece.py); lengths of the pieces from Xiang et al. 2025",
+        "(make_four_piece.py); lengths of the pieces from Xiang et al. 2024",
     )
     save_pressure_fit(
         report.fit,

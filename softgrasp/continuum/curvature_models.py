@@ -3,7 +3,7 @@
 With ``ppc`` the curvature has the components u′ towards x and v′ towards y of a frame that does not
 rotate about the backbone (``bishop``), each a polynomial of the fraction s/ℓ of the arc length;
 degree 0 is constant curvature. Between two positions the frame moves by the exponential of a twist
-(sixth-order Magnus series of Blanes, Casas, Oteo and Ros 2009, Physics Reports 470, sec. 5.4), so
+(sixth-order Magnus series of Blanes, Casas, Oteo and Ros 2009, Physics Reports 470, sec. 5), so
 rotations remain rotations. ``CURVATURE_MODELS`` lists the models by the names of U(C)RDF; their
 interfaces, such as ``kappa`` and ``phi``, are in ``description.robot.curvature_interfaces``.
 """

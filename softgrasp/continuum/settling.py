@@ -74,7 +74,7 @@ class Settling(NamedTuple):
 def settling(
     time: ArrayLike, height: ArrayLike, rule: str = "paper000", *, smoothing: float | None = None
 ) -> Settling:
-    """Count overshoots and compute the settling time (Hadi et al. 2025, II-B and Fig 4).
+    """Count overshoots and compute the settling time (Hadi et al. 2025, III-B, Fig 4).
 
     The result does not depend on the sampling rate, the sign or the origin of the height: times are
     interpolated between samples. Without an overshoot the two rules on extrema define no time, and

@@ -11,8 +11,8 @@ The linear model of a control period, x⁺ = Φ x + Γ u and y = C x with the mo
 angles y of the segments, is projected on its slowest modes. A linear-quadratic regulator with the
 costs yᵀ K y and ``EFFORT`` · uᵀ K⁻¹ u (both are energies; K is the static stiffness of the angles)
 acts on the state that a stationary Kalman filter estimates from the measured angles (Åström and
-Wittenmark, Computer-Controlled Systems, 3rd ed. 1997, ch. 11; Riccati equations by scipy). The loop
-is checked with all modes of the model, so that none that was left out becomes unstable (spillover).
+Wittenmark 1997, ch. 11; Riccati equations by scipy). The loop is checked with all modes of the
+model, so that none that was left out becomes unstable (spillover).
 """
 
 from __future__ import annotations

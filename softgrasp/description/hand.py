@@ -633,7 +633,7 @@ def find_moved_bodies(
     """Return the bodies that can touch and that each joint moves, by joint name.
 
     Bodies of joints that follow it are included: a joint stops where its phalanx or a later one
-    touches (Pozzi et al. 2022, §2.2.3).
+    touches (Pozzi et al. 2022, §2.2.3.2).
     """
     behind = {
         finger.joint_of(row): _behind(fingers, finger, index)

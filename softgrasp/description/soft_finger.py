@@ -46,7 +46,7 @@ class SoftJoint(Description):
     damping: NonNegative = 0.0
     """Damping [N·m·s/rad]; twist and stretch have the same damping over stiffness."""
     pressure_gain: Number = 0.0
-    """Bending moment over pressure [N·m/Pa]; ``alpha`` of paper 000 (eq 2)."""
+    """Bending moment over pressure [N·m/Pa]; ``alpha`` of paper 000 (eq 6)."""
     tendon_arm: Number = 0.0
     """Bending moment over tension [m]: distance of the tendon from the axis, on the −z side."""
     pressure_area: Number = 0.0

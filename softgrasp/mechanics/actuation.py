@@ -32,7 +32,7 @@ def actuation_forces(
 ) -> Array:
     """Compute the generalised forces of all actuators, (c,) ordered as ``freedoms``, or (T, c).
 
-    A pressure bends every joint by ``pressure_gain`` (paper 000, eq 2) and lengthens it by
+    A pressure bends every joint by ``pressure_gain`` (paper 000, eq 6) and lengthens it by
     ``pressure_area``. A tendon along the finger bends it by its tension times ``tendon_arm`` and
     compresses it by the tension times ``tendon_pull``.
 

@@ -1,9 +1,9 @@
 """Contact models, contact frames, grasp matrix, hand Jacobian and friction cones.
 
-After Prattichizzo and Trinkle, Grasping, Springer Handbook of Robotics 2016, §38.2. A contact frame
-is (normal, t1, t2) with the normal pointing into the object; a wrench is a force over a moment
-about ``center``, the moment divided by ``torque_scale``. With G and J of the same contacts, contact
-is kept where J q̇ = Gᵀ ẋ, and Jᵀλ are the joint torques of the contact forces λ.
+After Prattichizzo and Trinkle, Grasping, Springer Handbook of Robotics 2016, ch. 38. A contact
+frame is (normal, t1, t2) with the normal pointing into the object; a wrench is a force over a
+moment about ``center``, the moment divided by ``torque_scale``. With G and J of the same contacts,
+contact is kept where J q̇ = Gᵀ ẋ, and Jᵀλ are the joint torques of the contact forces λ.
 """
 
 from __future__ import annotations

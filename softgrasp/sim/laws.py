@@ -1,6 +1,6 @@
 """Closing laws: contacts by debouncing, and the next targets of the actuators.
 
-Source: Mostashiri, Dhupia, Verl, Xu (paper 004), section 2.2.3 and Table 2. The functions are pure,
+Source: Pozzi, Achilli, Valigi and Malvezzi (2022), §2.2.3 and Table 2. The functions are pure,
 work on plain lists and know no physics engine. There is one implementation of each law: runs in
 MuJoCo, environments and the controller inside Webots call these functions.
 ``stepper.plan_targets``, ``blocks`` and the kernels of MuJoCo Warp repeat some of them for many

@@ -3,7 +3,7 @@
 A controller reports the pressure, a robot the pose of its flange; the shape of the fingers
 follows from both (Xiang et al. 2024). ``Twin`` combines a ``PressureFit`` of the finger, a
 ``GripperMount``, a ``ControllerAddress`` with its ``RegisterMap``, and a ``FlangeSource``. The
-paper (§III-B) names five values that are read and four that are written, but not their
+paper (§II-B) names five values that are read and four that are written, but not their
 registers.
 """
 

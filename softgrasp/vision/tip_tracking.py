@@ -1,4 +1,4 @@
-"""Track the tip of a finger through a video (Hadi et al. 2025, section II-B).
+"""Track the tip of a finger through a video (Hadi et al. 2025, section III-B).
 
 Hadi et al. (2025) track the corner with the highest x, which becomes another one as the finger
 rotates. Here the middle of the end face is located in the first frame, and the end of the finger
@@ -99,7 +99,7 @@ def track_tip(
     first_frame: int = 0,
     last_frame: int | None = None,
 ) -> TipTrack:
-    """Track the tip of a finger through a video (Hadi et al. 2025, II-B).
+    """Track the tip of a finger through a video (Hadi et al. 2025, III-B).
 
     The finger is about level and seen from the side, before a background that is lighter and
     less coloured. The height is not smoothed; that is part of the rule of

@@ -151,7 +151,7 @@ def test_bounds_of_round_cones(contacts: tuple, optimiser: float, exact: float) 
 
 
 def test_sphere_of_the_handbook() -> None:
-    """Contact frames (−c −s 0), (s −c 0), z at (c s 0)·r; Prattichizzo and Trinkle, §38.2."""
+    """Contact frames (−c −s 0), (s −c 0), z at (c s 0)·r; Prattichizzo and Trinkle, §38.5."""
     r = 0.5
     contacts = equator(180, 0, radius=r)
     expected = [

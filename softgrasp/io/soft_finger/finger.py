@@ -4,7 +4,7 @@ The mesh is laid along +x (axes), its valleys are detected in the profile of its
 and it is cut there into links (mesh_sections). A joint lies at the centroid of the cross-section
 at its valley: there the neutral line of bending passes through a homogeneous beam; where little
 material is left below a valley, it is close to the inextensible layer. Hadi et al. (2025, section
-II-A) cut a finger by hand in the same manner. A finger without valleys is divided into equal cells
+II) cut a finger by hand in the same manner. A finger without valleys is divided into equal cells
 with joints in their middles.
 """
 
