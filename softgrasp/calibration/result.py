@@ -37,7 +37,7 @@ ENSEMBLE = ensemble_path(FINGER).name
 ENSEMBLE_SIZE = 200
 FIGURES = (
     *("shapes", "angles", "releases", "settling", "forces"),
-    *("parameters", "correlation", "fitness", "boxes", "overlays"),
+    *("parameters", "correlation", "fitness"),
 )
 WRITTEN = (
     *(DOCUMENT, ARRAYS, FINGER, ENSEMBLE, "report.html", "photo_*_*g.png", "film_*_*g.png"),

@@ -1,7 +1,7 @@
 """HTML report of a calibration: estimated parameters, uncertainties, fits and search history.
 
 ``write_calibration_report`` draws all figures that the measurements allow. The figures of releases,
-angles, shapes, forces and the particle swarm follow Figures 4 to 9 of Hadi, Hof, Jayawardhana and
+angles, shapes, forces and the particle swarm follow Figures 4 to 8 of Hadi, Hof, Jayawardhana and
 Haghighat, "Developing Simulation Models for Soft Robotic Grippers in Webots", 2025.
 """
 
@@ -29,8 +29,8 @@ from softgrasp.extensions import CALIBRATIONS
 from softgrasp.io.files import write_text
 from softgrasp.io.tables import with_numbers
 from softgrasp.mechanics.transforms import Array
+from softgrasp.rendering import write_png
 from softgrasp.report import style
-from softgrasp.report.calibration_images import draw_images, images_in
 from softgrasp.report.formatting import capitalize
 from softgrasp.report.grasp_report import Figure, render_html
 
@@ -49,12 +49,18 @@ NEAR = 0.02
 
 MIN_STEPS = 4
 """Fewest steps of a search that is drawn."""
-GROUP = 10
-"""Iterations over which personal bests are averaged, as in Hadi et al. (2025), Figure 9."""
 BEYOND = 0.5
 """Error bars are clipped this fraction of the range beyond the bounds."""
 SHOWN_AS = {"k": ("N·m/rad", 1.0), "c": ("10⁻³ N·m·s/rad", 1e3), "alpha": ("10⁻⁶ m³", 1e6)}
 SYMBOLS = {"springs": "k", "dampers": "c", "torques": "alpha"}
+EVIDENCE = (
+    ("photo_*_*g.png", "Photograph with {} g", "From the photograph to joint points and angles."),
+    ("film_*_*g.png", "Video of the release of {} g",
+     "The last frame, and the path of the tip until then."),
+)  # fmt: skip
+"""Pattern, heading and caption of the images of measurements; {} is the mass [g]."""
+INCHES = 8.0
+"""Width of such an image; figures have ten inches, so its letters are smaller."""
 EDGE_MM = 4.0
 """Margin around the shapes of a finger [mm]."""
 
@@ -82,9 +88,9 @@ def write_calibration_report(
     else:
         name, drawn = result.finger.name, _draw_fits(result, directory)
         if loaded is not None:
-            draw_images(result, loaded, directory)
+            draw_evidence(loaded, directory)
     figures = [Figure(title, path, text) for title, path, text in drawn if path is not None]
-    figures += images_in(directory)
+    figures += _images_in(directory)
     html = render_html(
         "calibration.html.j2",
         figures=figures,
@@ -125,8 +131,6 @@ def _draw_fits(result: CalibrationResult, directory: Path) -> list[Drawn]:
          "Bars: 95 % intervals (an arrowhead where one exceeds the panel); open and red: not "
          "determined by the measurements; dotted: bounds."),
         *_draw_estimate(result, directory),
-        ("Personal bests", draw_boxes(result, directory / "boxes.png"),
-         "Personal bests of all particles, averaged over ten iterations; dashed: estimate."),
     ]  # fmt: skip
 
 
@@ -614,63 +618,31 @@ def _fitness(axes: Axes, table: style.Table, stage: StageResult, unit: str) -> N
     axes.set_title(f"{stage.name}, {stage.evaluations} evaluations")
 
 
-def draw_boxes(result: EstimatedParameters, path: str | Path) -> Path | None:
-    """Draw personal bests, averaged over ten iterations, one panel per joint (Figure 9).
+# Photographs and videos
 
-    Returns:
-        None without a particle swarm.
+
+def draw_evidence(loaded: LoadedProblem, directory: Path) -> None:
+    """Draw the steps of every photograph, and the tip path over every video's last frame.
+
+    Raises:
+        ResultError: The directory cannot be written.
     """
-    stages = [stage for stage in result.stages if "pso" in result.method and len(_bests(stage))]
-    # stages with a single parameter are drawn only if there are no others
-    stages = [stage for stage in stages if len(stage.names) > 1] or stages
-    if not stages:
-        return None
-    columns = max(len(stage.names) for stage in stages)
-    with style.figure(path, 0.5 + 1.75 * len(stages)) as (figure, table):
-        gaps = (0.36, 0.42)
-        grid = style.panels(figure, len(stages), columns, margins=(0.6, 0.1, 0.45, 0.3), gaps=gaps)
-        for row, stage in enumerate(stages):
-            bests = _bests(stage)
-            for column, name in enumerate(stage.names):
-                axes = figure.add_subplot(grid[row, column])
-                table.add(_boxes(axes, stage, bests[:, :, column], name))
-                if row == len(stages) - 1:
-                    axes.set_xlabel("iteration")
-    return Path(path)
+    from softgrasp.vision.figures import annotate_frame, steps_image
+
+    for number, (mass, photo) in enumerate(loaded.photos, start=1):
+        file = directory / f"photo_{number}_{1e3 * mass:g}g.png"
+        write_png(file, steps_image(photo), INCHES)
+    for number, (mass, track) in enumerate(loaded.tracks, start=1):
+        frame = annotate_frame(track, len(track.time) - 1)
+        write_png(directory / f"film_{number}_{1e3 * mass:g}g.png", frame, INCHES)
 
 
-def _bests(stage: StageResult) -> Array:
-    """Personal best positions after each iteration, (T, particles, p)."""
-    swarm = [step for step in stage.history if len(step.fitness) > 1]
-    if len(swarm) < 2 or any(step.positions.shape != swarm[0].positions.shape for step in swarm):
-        return np.zeros((0, 0, 0))
-    best = np.full(len(swarm[0].fitness), np.inf)
-    best_positions, bests = swarm[0].positions.copy(), []
-    for step in swarm:
-        better = step.fitness < best
-        best = np.where(better, step.fitness, best)
-        best_positions = np.where(better[:, None], step.positions, best_positions)
-        bests.append(best_positions)
-    return np.array(bests)
-
-
-def _boxes(axes: Axes, stage: StageResult, bests: Array, name: str) -> dict[str, Array]:
-    """Draw the boxes of a parameter; return personal bests of each particle by iterations."""
-    unit, factor = _display_unit(stage)
-    groups = [bests[i : i + GROUP].mean(axis=0) * factor for i in range(0, len(bests), GROUP)]
-    axes.boxplot(
-        groups, widths=0.6, patch_artist=True, showfliers=False,
-        boxprops={"facecolor": style.ESTABLISHED, "edgecolor": style.EDGE, "linewidth": 0.6},
-        medianprops={"color": style.LOST, "linewidth": 1.0},
-        whiskerprops={"linewidth": 0.6, "color": style.MUTED},
-        capprops={"linewidth": 0.6, "color": style.MUTED},
-    )  # fmt: skip
-    index = stage.names.index(name)
-    axes.axhline(stage.values[index] * factor, color=style.TARGET, lw=0.9, ls="--")
-    marks = [k for k in range(1, len(groups) + 1) if k * GROUP % 50 == 0] or [1]
-    axes.set_xticks(marks, [str(k * GROUP) for k in marks])
-    axes.set_title(name if index else f"{name} [{unit}]")
-    axes.grid(visible=False, axis="x")
-    ends = (min((k + 1) * GROUP, len(bests)) for k in range(len(groups)))
-    return {f"{name} [{unit}] until iteration {end}": group
-            for end, group in zip(ends, groups, strict=True)}  # fmt: skip
+def _images_in(directory: Path) -> list[Figure]:
+    """Return the images of measurements in a directory."""
+    images = []
+    for pattern, title, caption in EVIDENCE:
+        paths = directory.glob(pattern)
+        for path in sorted(paths, key=lambda path: int(path.stem.split("_")[1])):
+            mass = path.stem.split("_", 2)[2].removesuffix("g")
+            images.append(Figure(title.format(mass), path, caption))
+    return images

@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from PIL import Image
-from scipy.spatial import cKDTree
 
 import softgrasp as sg
 from softgrasp.calibration.calibrate import calibrate
 from softgrasp.calibration.files import LoadedProblem, load_problem
-from softgrasp.report import style
-from softgrasp.report.calibration_images import (
-    _move_outline,
-    draw_evidence,
-    draw_overlays,
-    images_in,
-)
+from softgrasp.report.calibration import _images_in, draw_evidence
 from softgrasp.vision.synthetic_photos import synthetic_photo
 from tests.calibration.problems import FINGER
 from tests.support.synthetic_video import SyntheticVideo
@@ -69,7 +61,7 @@ def test_a_video_is_read_as_overshoots_and_as_a_track(loaded: LoadedProblem) -> 
 @pytest.mark.slow
 def test_measurements_are_drawn(loaded: LoadedProblem, tmp_path: Path) -> None:
     draw_evidence(loaded, tmp_path)
-    images = images_in(tmp_path)
+    images = _images_in(tmp_path)
     assert [image.path.name for image in images] == [
         "photo_1_0g.png", "photo_2_20g.png", "photo_3_40g.png", "film_1_40g.png",
     ]  # fmt: skip
@@ -95,19 +87,3 @@ def test_a_video_that_is_too_short_is_reported(tmp_path: Path) -> None:
         "settles, found 144 frames, 0.15 s at 960 frames/s, in whose last "
     )
     assert message.endswith("; film until it is at rest")
-
-
-@pytest.mark.slow
-def test_an_outline_moved_to_another_weight_is_the_measured_one(
-    loaded: LoadedProblem, tmp_path: Path
-) -> None:
-    result = calibrate(loaded.problem, stages=["springs"])
-    truth = SimpleNamespace(finger=FINGER, problem=loaded.problem)
-    (_, unloaded), *_, (mass, bent) = loaded.photos
-    carried = _move_outline(truth, mass, unloaded, unloaded.outline.points)
-    away = cKDTree(bent.outline.points).query(carried)[0]
-    assert np.percentile(away, 95) < 2.0  # of 1280 pixels
-    assert np.percentile(cKDTree(bent.outline.points).query(unloaded.outline.points)[0], 95) > 50.0
-    path = draw_overlays(result, loaded.photos, tmp_path / "overlays.png")
-    with Image.open(path) as image:
-        assert image.width == 10 * style.DPI
