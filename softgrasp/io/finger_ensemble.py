@@ -7,9 +7,7 @@ the table of another finger is refused.
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -21,6 +19,7 @@ from softgrasp.errors import DescriptionError
 from softgrasp.io.files import write_text
 from softgrasp.io.hand import load_finger
 from softgrasp.io.input_limits import check_size, loader
+from softgrasp.io.tables import Column, column_names, read_table
 from softgrasp.mechanics.transforms import Array
 
 FIELDS = {"stiffness": "stiffness", "damping": "damping", "gain": "pressure_gain"}
@@ -99,33 +98,21 @@ def load_finger_ensemble(finger_file: str | Path) -> FingerEnsemble:
             f"beside finger.yaml with its default method, found no file {path}"
         )
     check_size(path)
-    first, *lines = path.read_text(encoding="utf-8").splitlines() or [""]
+    with path.open(encoding="utf-8") as file:
+        first = file.readline().rstrip("\n")
     if first != HEAD + finger_hash(finger):
-        known = "that of another finger" if first.startswith(HEAD) else "no hash of a finger"
+        content = "that of another finger" if first.startswith(HEAD) else "no hash of a finger"
         raise DescriptionError(
             f"{path}:1: expected the ensemble of the finger '{finger.name}' in {finger_file} "
-            f"(sha256 {finger_hash(finger)[:12]}…), found {known}; if the finger was changed by "
+            f"(sha256 {finger_hash(finger)[:12]}…), found {content}; if the finger was changed by "
             "hand, calibrate it again"
         )
-    heads, *rows = list(csv.reader(lines)) or [[]]
     joints = range(1, len(finger.joints) + 1)
-    columns = [f"{kind}_{joint}" for kind in FIELDS for joint in joints]
-    if not heads or not set(heads) <= set(columns):
-        unknown = next((f"'{head}'" for head in heads if head not in columns), "none")
-        raise DescriptionError(
-            f"{path}:2: expected columns {columns[0]} … {columns[-1]}, found {unknown}"
-        )
-    numbers = [_numbers(row, heads, path, line) for line, row in enumerate(rows, start=3)]
-    if not numbers:
-        raise DescriptionError(f"{path}: expected a row for each finger, found none")
-    return FingerEnsemble(finger, dict(zip(heads, np.array(numbers).T, strict=True)))
-
-
-def _numbers(row: list[str], heads: list[str], path: Path, line: int) -> list[float]:
-    try:
-        numbers = [float(cell) for cell in row]
-    except ValueError:
-        numbers = []
-    if len(numbers) != len(heads) or not all(map(math.isfinite, numbers)):
-        raise DescriptionError(f"{path}:{line}: expected {len(heads)} numbers, found {row}")
-    return numbers
+    known = [f"{kind}_{joint}" for kind in FIELDS for joint in joints]
+    heads = column_names(path)
+    for head in heads:
+        if head not in known:
+            raise DescriptionError(
+                f"{path}:2: expected columns {known[0]} … {known[-1]}, found '{head}'"
+            )
+    return FingerEnsemble(finger, dict(read_table(path, [Column(head) for head in heads]).columns))

@@ -192,14 +192,6 @@ def test_a_stated_inertia() -> None:
     assert finding.numbers["to_uniform_solid"] == pytest.approx(1e-3 / own)
 
 
-YCB = {
-    "012_strawberry": 0.018,
-    "016_pear": 0.049,
-    "025_mug": 0.118,
-    "043_phillips_screwdriver": 0.097,
-}
-
-
 @pytest.mark.usefixtures("quiet")
 def test_the_inertia_that_one_data_set_gives_to_everything() -> None:
     path = outside_file("ycb/012_strawberry/full.stl")

@@ -101,15 +101,6 @@ def test_a_damaged_file_is_made_again_the_same(own_cache, damage):
     assert kept.read_bytes() == content
 
 
-@needs_coacd
-def test_auto_cuts_what_is_not_convex(tmp_path):
-    raw = trimesh.Trimesh(*l_surface(), process=False)
-    raw.export(tmp_path / "l.stl")
-    body = load_mesh(Mesh(file=str(tmp_path / "l.stl"), decomposition_threshold=0.05))
-    assert len(body.parts) == 2
-    assert body.warnings == ()
-
-
 @pytest.fixture
 def cuts(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Numbers of faces that CoACD gets, one per call."""
@@ -218,18 +209,6 @@ def test_the_cache_is_the_users(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr("sys.platform", "linux")
     assert cache_directory() == tmp_path / "softgrasp"
-
-
-def test_the_ycb_mug_fills_up_with_a_warning():
-    file = outside_file("ycb/025_mug/decimated_2k.obj")
-    mug = Mesh(file=str(file), collision="hull")
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        body = load_mesh(mug)
-    text = [str(result.message) for result in caught]
-    assert body.volume == pytest.approx(136.15e-6, rel=1e-3)
-    assert "37 edges belong to one face only; 11 holes" in text[0]
-    assert "the convex hull fills 524 cm³ where the mesh fills 136 cm³" in text[1]
 
 
 # Large and difficult surfaces

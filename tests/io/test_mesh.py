@@ -469,15 +469,15 @@ def test_a_part_that_is_not_convex_is_refused(tmp_path):
     assert f"{shape.file}: part '" in text
 
 
-def test_parts_without_a_file_are_refused(tmp_path):
-    text = refusal(written(BOX, tmp_path).replace(collision="parts"))
-    assert text.endswith("parts: expected a file with convex parts, found none: give `parts`")
-
-
-def test_a_parts_file_that_would_not_be_used_is_refused(tmp_path):
-    shape = written(BOX, tmp_path)
-    text = refusal(shape.replace(collision="hull", parts=shape.file))
-    assert "expected no `parts` beside `collision: hull`" in text
+@pytest.mark.parametrize(
+    ("collision", "sentence"),
+    [("parts", "expected a file with convex parts, found none: give `parts`"),
+     ("hull", "expected no `parts` beside `collision: hull`")],
+)  # fmt: skip
+def test_parts_and_the_collision_shape_must_fit(collision, sentence, tmp_path):
+    shape = written(BOX, tmp_path).replace(collision=collision)
+    parts = None if collision == "parts" else shape.file
+    assert sentence in refusal(shape.replace(parts=parts))
 
 
 def test_parts_that_are_too_small_are_a_warning(tmp_path, golden):

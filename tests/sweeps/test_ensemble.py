@@ -82,7 +82,7 @@ def test_refusals(tmp_path, golden: Golden) -> None:
 @pytest.mark.parametrize(
     ("head", "row", "message"),
     [
-        ("stiffness_1", "nan", ":3: expected 1 numbers, found"),
+        ("stiffness_1", "nan", ":3: stiffness_1: expected a finite number, found"),
         ("stiffness_8", "1.0", ":2: expected columns stiffness_1 … gain_7, found 'stiffness_8'"),
     ],
 )

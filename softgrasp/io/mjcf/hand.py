@@ -307,7 +307,7 @@ def _read(path: Path, *, compensate: bool = True) -> ReadHand:
         d.replace(stops=closing.stops(i, touching), press=press_of(tree, i, d))
         for i, d in enumerate(actuators)
     ]
-    notes = [*source.dropped, *messages, *assumed, *conflicts(source.compiled, tree.model)]
+    notes = [*source.dropped, *messages, *assumed, *conflicts(tree.model)]
     if weightless:
         notes.append(COMPENSATED)
     return ReadHand(source, tree, servos, tuple(actuators), closing, weightless, tuple(notes))
@@ -434,11 +434,11 @@ def _in_hand(fingers: tuple[Finger, ...], pose: Pose) -> tuple[Finger, ...]:
 
 
 # Differences between file and scene
-def conflicts(whole: mujoco.MjModel, attached: mujoco.MjModel) -> list[str]:
+def conflicts(attached: mujoco.MjModel) -> list[str]:
     """List the settings of an MJCF file that a scene overrides, or that change a grasp."""
     moving = moving_joints(attached)
     free = [str(attached.joint(j).name) for j in moving if not attached.jnt_limited[j]]
-    messages = _contacts(whole, attached)
+    messages = _contacts(attached)
     if free:
         messages.append(f"no limits: {', '.join(free)}; targets stay within ±180° or ±0.1 m")
     if _lacks_compensation(attached):
@@ -474,21 +474,11 @@ def list_unused_options(whole: mujoco.MjModel) -> list[str]:
     return [f"{text}: {', '.join(changed)}"] if changed else []
 
 
-def _contacts(whole: mujoco.MjModel, attached: mujoco.MjModel) -> list[str]:
-    """Contact parameters, which are replaced by the contact pairs of the scene."""
-    touching = touching_geoms(attached)
-    if not touching:
+def _contacts(attached: mujoco.MjModel) -> list[str]:
+    """Friction of the file, which counts in the contact pairs of the scene."""
+    if not touching_geoms(attached):
         return ["none of its geoms can touch (contype and conaffinity are zero): it grasps nothing"]
     messages = []
-    step = float(whole.opt.timestep)
-    references = attached.geom_solref[touching]
-    short = (references[:, 0] > 0.0) & (references[:, 0] < 2.0 * step)
-    if short.any():
-        messages.append(
-            f"{int(short.sum())} of its {len(references)} geoms have a contact time constant "
-            f"of {references[short, 0].min():g} s, less than twice its timestep of {step:g} s; "
-            "the scene converts stiffness and damping instead"
-        )
     for stated in geom_frictions(attached):
         if stated.friction is None:
             continue

@@ -29,7 +29,6 @@ from softgrasp.io.files import in_any_case, sha256_of
 from softgrasp.io.input_limits import (
     MAX_ELEMENTS,
     MAX_JOINTS,
-    MAX_TEXT,
     check_elements,
     check_size,
     note_inputs,
@@ -253,21 +252,11 @@ def _documents(path: Path) -> dict[Path, Element]:
         actual = "a <body> outside <worldbody>" if bodies_outside else f"<{root.tag}>"
         raise DescriptionError(
             f"expected a complete model, <{ROOT}> with a <worldbody>, found {actual}: a part of a "
-            f"model{_including(path)}",
+            "model; load one that includes it",
             file=path,
             line=line_of(root),
         )
     return documents
-
-
-def _including(path: Path) -> str:
-    """Name the models beside a part of a model that include it."""
-    pattern = re.compile(rf"<include\s[^>]*file\s*=\s*[\"']([^\"']*/)?{re.escape(path.name)}[\"']")
-    beside = path.parent.glob("*.xml")
-    others = sorted(other for other in beside if other != path and other.is_file())
-    small = (item for item in others if item.stat().st_size <= MAX_TEXT)
-    names = [item.name for item in small if pattern.search(item.read_text(errors="replace"))]
-    return f"; load one that includes it: {', '.join(names[:4])}" if names else ""
 
 
 def _files(

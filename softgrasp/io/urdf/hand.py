@@ -52,7 +52,9 @@ from softgrasp.io.urdf.kinematic_tree import (
     Machine,
     finger_of,
     hand_tree,
+    on_link,
     palms_of_arms,
+    run,
     wrist_joints,
 )
 from softgrasp.io.urdf.length_unit import refuse_wrong_units, robot_units
@@ -413,18 +415,15 @@ def urdf_arm(robot: Robot, start: Sequence[float] | None, tool: Pose, tool_link:
 
 def _only_chain(robot: Robot, machine: Machine) -> Chain:
     """All moving joints in series."""
-    whole, joints = machine.robot, []
-    link = whole.root
-    while children := [joint for joint in whole.joints if joint.parent == link]:
-        if len(children) > 1:
-            names = ", ".join(f"'{joint.name}'" for joint in children)
-            index = [joint.name for joint in robot.joints].index(children[1].name)
-            raise DescriptionError(
-                f"expected an arm whose joints are in series, found {names} on '{link}'",
-                location=("joints", index, "parent"),
-            )
-        joints.append(children[0])
-        link = children[0].child
+    whole = machine.robot
+    joints, link = run(whole, whole.root)
+    if branches := on_link(whole, link):
+        names = ", ".join(f"'{joint.name}'" for joint in branches)
+        index = [joint.name for joint in robot.joints].index(branches[1].name)
+        raise DescriptionError(
+            f"expected an arm whose joints are in series, found {names} on '{link}'",
+            location=("joints", index, "parent"),
+        )
     for joint in joints:
         if joint.name in machine.follows:
             index = [other.name for other in robot.joints].index(joint.name)
@@ -436,7 +435,7 @@ def _only_chain(robot: Robot, machine: Machine) -> Chain:
         raise DescriptionError(
             f"expected joints that move in '{robot.name}', found none", location=("joints",)
         )
-    return Chain(robot.name, whole.root, tuple(joints))
+    return Chain(robot.name, whole.root, joints)
 
 
 def _tool_link(robot: Robot, machine: Machine, tool_link_name: str | None, last_body: str) -> str:

@@ -96,7 +96,7 @@ def hand_tree(machine: Machine) -> HandTree:
     before, as a jaw on a fixed jaw, an arm with a gripper.
     """
     robot = machine.robot
-    before, palm = _run(robot, robot.root)
+    before, palm = run(robot, robot.root)
     fingers = list(_chains(robot, palm))
     if len(before) > 1 and not fingers and _is_jaw(machine, before[-1]):
         *arm, jaw = before
@@ -109,8 +109,8 @@ def hand_tree(machine: Machine) -> HandTree:
 
 def wrist_joints(robot: Robot) -> list[str]:
     """Name the joints before a link that carries none or several, but not the last of a chain."""
-    before, palm = _run(robot, robot.root)
-    return [joint.name for joint in (before if _on(robot, palm) else before[:-1])]
+    before, palm = run(robot, robot.root)
+    return [joint.name for joint in (before if on_link(robot, palm) else before[:-1])]
 
 
 def palms_of_arms(machine: Machine) -> list[RigidJoint]:
@@ -119,9 +119,9 @@ def palms_of_arms(machine: Machine) -> list[RigidJoint]:
     for link in (item.name for item in robot.links):
         if _arm_before(robot, link) < MIN_ARM:
             continue
-        joints = _on(robot, link)
-        fingers = [not _on(robot, _run(robot, joint.child)[1]) for joint in joints]
-        has_jaw = len(joints) == 1 and not _on(robot, joints[0].child)
+        joints = on_link(robot, link)
+        fingers = [not on_link(robot, run(robot, joint.child)[1]) for joint in joints]
+        has_jaw = len(joints) == 1 and not on_link(robot, joints[0].child)
         has_jaw = has_jaw and _is_jaw(machine, joints[0])
         if sum(fingers) > 1 or has_jaw:
             palms.append(joints[0])
@@ -131,7 +131,7 @@ def palms_of_arms(machine: Machine) -> list[RigidJoint]:
 def _arm_before(robot: Robot, link: str) -> int:
     """Return the number of joints in series before a link, down to a link that carries several."""
     parents, count = {joint.child: joint.parent for joint in robot.joints}, 0
-    while link in parents and len(_on(robot, parents[link])) == 1:
+    while link in parents and len(on_link(robot, parents[link])) == 1:
         link, count = parents[link], count + 1
     return count + (link in parents)
 
@@ -172,22 +172,23 @@ MIN_ARM = 3
 
 def _chains(robot: Robot, link: str) -> Iterator[Chain]:
     """Yield the chains on a link, each followed by the chains on its end."""
-    for joint in _on(robot, link):
-        behind, last = _run(robot, joint.child)
+    for joint in on_link(robot, link):
+        behind, last = run(robot, joint.child)
         yield Chain("", link, (joint, *behind))
         yield from _chains(robot, last)
 
 
-def _run(robot: Robot, link: str) -> tuple[tuple[RigidJoint, ...], str]:
+def run(robot: Robot, link: str) -> tuple[tuple[RigidJoint, ...], str]:
     """Return joints from a link outwards to the first link that carries none or several."""
     chain: list[RigidJoint] = []
-    while len(children := _on(robot, link)) == 1:
+    while len(children := on_link(robot, link)) == 1:
         chain.append(children[0])
         link = children[0].child
     return tuple(chain), link
 
 
-def _on(robot: Robot, link: str) -> list[RigidJoint]:
+def on_link(robot: Robot, link: str) -> list[RigidJoint]:
+    """Return the joints that a link carries."""
     return [joint for joint in robot.joints if joint.parent == link]
 
 
@@ -253,7 +254,7 @@ def _reach(machine: Machine, link: str) -> float:
     """Length of the longest chain from a link outwards [m]."""
     ends = [
         float(np.linalg.norm(joint.origin.xyz)) + _reach(machine, joint.child)
-        for joint in _on(machine.robot, link)
+        for joint in on_link(machine.robot, link)
     ]
     return max(ends, default=float(np.linalg.norm(_tip(machine, link))))
 
@@ -264,7 +265,7 @@ def _move_mass(machine: Machine, link: str) -> float:
         return 0.0
     inertial = machine.robot.link(link).inertial
     mass = 0.0 if inertial is None else inertial.mass
-    return mass + sum(_move_mass(machine, joint.child) for joint in _on(machine.robot, link))
+    return mass + sum(_move_mass(machine, joint.child) for joint in on_link(machine.robot, link))
 
 
 def _tip(machine: Machine, link: str) -> Vec3:
@@ -288,6 +289,6 @@ def _tip(machine: Machine, link: str) -> Vec3:
 
 def _marks(machine: Machine, link: str) -> list[LinkPose]:
     """Return the poses of links that carry no joint and were fixed to a given link."""
-    if _on(machine.robot, link):
+    if on_link(machine.robot, link):
         return []
     return [pose for name, pose in machine.link_poses.items() if pose.link == link != name]

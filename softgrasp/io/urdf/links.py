@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -86,18 +86,13 @@ def parts_of(link: Link, frame: Array) -> tuple[Part, ...]:
     )
 
 
-def total_mass(links: Sequence[Link]) -> float:
-    """Total mass of all links with inertial [kg]."""
-    return math.fsum(link.inertial.mass for link in links if link.inertial is not None)
-
-
 def believable_density(robot: Robot, density: float | None) -> float | None:
     """Return the stated density, or one that replaces implausible masses [kg/m³]; None without.
 
     Warns:
         SoftgraspWarning: The hand would weigh more than 50 kg.
     """
-    total = total_mass(robot.links)
+    total = math.fsum(link.inertial.mass for link in robot.links if link.inertial is not None)
     if density is not None or total <= HEAVIEST_HAND:
         return density
     warnings.warn(

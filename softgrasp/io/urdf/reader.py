@@ -555,8 +555,6 @@ def _near(word: str, known: Any) -> str:
 
 WHOLE = ("links", "discs", "degree", "segments")
 """Attributes that are integers."""
-OLD_FRAMES = {"wj": "webster"}
-"""Earlier names of frame conventions."""
 
 
 def _fields(kind: Any) -> Grammar:
@@ -626,8 +624,6 @@ def bendable_tree(element: Element) -> dict[str, Any]:
         **inertial_tree(element),
     }
     tree["model"] = tree.pop("type", "pcc")
-    if "frame" in tree:
-        tree["frame"] = OLD_FRAMES.get(tree["frame"], tree["frame"])
     return tree
 
 

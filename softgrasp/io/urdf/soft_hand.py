@@ -89,26 +89,6 @@ def soft_hand(robot: Robot) -> Hand:
     )
 
 
-def with_tip(finger: SoftFinger, link: Link, axis: Array) -> SoftFinger:
-    """Add the end link of a bendable, along an axis (3,) in it, to the last link of its finger.
-
-    A soft link is a box about its centre of mass: the centre of mass of the end link is replaced by
-    that of the extended box.
-
-    Warns:
-        SoftgraspWarning: The link has a collision mesh, which is left out.
-    """
-    last, end = finger.links[-1], finger.tip[0]
-    begin = last.center[0] - 0.5 * last.size[0]
-    end += max([0.0, *(_reach(part, axis, link.name) for part in link.collisions)])
-    longer = SoftLink(
-        center=(0.5 * (begin + end), 0.0, 0.0),
-        mass=last.mass + (link.inertial.mass if link.inertial is not None else 0.0),
-        size=(end - begin, *last.size[1:]),
-    )
-    return finger.replace(links=(*finger.links[:-1], longer), tip=(end, 0.0, 0.0))
-
-
 def _palm_of(robot: Robot) -> Link:
     """Find the link that carries all bendables and nothing else that moves."""
     if not robot.bendables:
@@ -146,8 +126,21 @@ def _palm_of(robot: Robot) -> Link:
 
 
 def _finger(robot: Robot, part: Bendable) -> SoftFinger:
+    """Make a finger, with the end link of its bendable added to its last link.
+
+    A soft link is a box about its centre of mass: the centre of mass of the end link is replaced by
+    that of the extended box.
+    """
     finger = finger_from_bendable(part, driven=_closing(part))
-    return with_tip(finger, robot.link(part.child), np.array([0.0, 0.0, 1.0]))
+    link, last, end = robot.link(part.child), finger.links[-1], finger.tip[0]
+    begin = last.center[0] - 0.5 * last.size[0]
+    end += max([0.0, *(_reach(shape, link.name) for shape in link.collisions)])
+    longer = SoftLink(
+        center=(0.5 * (begin + end), 0.0, 0.0),
+        mass=last.mass + (link.inertial.mass if link.inertial is not None else 0.0),
+        size=(end - begin, *last.size[1:]),
+    )
+    return finger.replace(links=(*finger.links[:-1], longer), tip=(end, 0.0, 0.0))
 
 
 def _with_chambers(part: Bendable) -> Bendable:
@@ -256,25 +249,23 @@ def _grasps(digits: tuple[MountedSoftFinger, ...]) -> Grasps:
     return Grasps(power=preset, precision=preset.replace(pressure=PRECISION_FRACTION * highest))
 
 
-def _reach(part: LinkShape, axis: Array, name: str) -> float:
-    """Extent of a shape along a direction from the link frame [m]."""
-    frame = origin_frame(part.origin)
-    along = frame[:3, :3].T @ axis
-    return float(frame[:3, 3] @ axis) + _half_extent(part.shape, along, name)
+def _reach(part: LinkShape, name: str) -> float:
+    """Return how far a shape extends along z from the frame of its link [m].
 
-
-def _half_extent(shape: object, along: Array, name: str) -> float:
-    """Return half the extent of a shape along a unit vector (3,), 0 of a mesh with a warning."""
+    Warns:
+        SoftgraspWarning: It is a mesh, which is left out.
+    """
+    frame, shape = origin_frame(part.origin), part.shape
+    along, height = frame[2, :3], float(frame[2, 3])
     if isinstance(shape, Sphere):
-        return shape.radius
+        return height + shape.radius
     if isinstance(shape, Cuboid):
-        return float(np.abs(along) @ shape.size) / 2.0
-    aside = math.hypot(*along[:2])
+        return height + float(np.abs(along) @ shape.size) / 2.0
+    up, aside = float(abs(along[2])), math.hypot(*along[:2])
     if isinstance(shape, Cylinder):
-        return float(abs(along[2])) * shape.height / 2.0 + aside * shape.radius
+        return height + up * shape.height / 2.0 + aside * shape.radius
     if isinstance(shape, Capsule):
-        return float(abs(along[2])) * shape.length / 2.0 + shape.radius
-    assert isinstance(shape, Mesh)
+        return height + up * shape.length / 2.0 + shape.radius
     warnings.warn(
         f"link '{name}': expected a primitive shape at the end of a soft finger, found a mesh; it "
         "is left out",

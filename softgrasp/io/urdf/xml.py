@@ -200,11 +200,20 @@ def expand(path: Path) -> Element:
 
 def find_package(name: str, directory: Path) -> Path | None:
     """Return the directory of a package that ``package://`` finds, from a directory upwards."""
+    return next(filter(Path.is_dir, _packages(name, directory)), None)
+
+
+def _packages(name: str, directory: Path) -> Iterator[Path]:
+    """Possible directories of a package, the most likely one first."""
     above = (directory, *directory.parents)
-    roots = [Path(root) for root in os.environ.get(ROS_PATH, "").split(os.pathsep) if root]
-    named = (top for top in above if _is_package(top, name))
-    beside = (top / name for top in (*above, *roots, *(root / "share" for root in roots)))
-    return next((item for item in (*named, *beside) if item.is_dir()), None)
+    yield from (top for top in above if _is_package(top, name))
+    yield from (top / name for top in above)
+    for root in _ros_paths():
+        yield from (root / name, root / "share" / name)
+
+
+def _ros_paths() -> list[Path]:
+    return [Path(root) for root in os.environ.get(ROS_PATH, "").split(os.pathsep) if root]
 
 
 def _refuse_access(root: Element, path: Path, checked: set[Path]) -> None:
@@ -292,13 +301,8 @@ def _candidates(file_name: str, directory: Path) -> Iterator[Path]:
         yield directory / file_name
         return
     package, _, inner = file_name.partition("://")[2].partition("/")
-    above = (directory, *directory.parents)
-    yield from (top / inner for top in above if _is_package(top, package))
-    yield from (top / package / inner for top in above)
-    for root in filter(None, os.environ.get(ROS_PATH, "").split(os.pathsep)):
-        yield from (Path(root) / package / inner, Path(root) / inner)
-        yield Path(root) / "share" / package / inner
-    yield from (top / inner for top in above)
+    yield from (top / inner for top in _packages(package, directory))
+    yield from (top / inner for top in (*_ros_paths(), directory, *directory.parents))
 
 
 def _is_package(directory: Path, name: str) -> bool:

@@ -242,8 +242,6 @@ def test_conflicts_with_the_scene_are_reported_once_each(tmp_path):
         "hand.xml: the floor 'floor' of the file is left out",
         "hand.xml: the free joint of body 'mount' is left out: the scene holds the hand, or lifts "
         "it",
-        "hand.xml: 1 of its 3 geoms have a contact time constant of 0.005 s, less than twice "
-        "its timestep of 0.004 s; the scene converts stiffness and damping instead",
         "hand.xml: 2 of its geoms have the friction 0.7 of the file, or the object's, if that is "
         "larger; contact.static_friction (--friction) replaces it",
         "hand.xml: the file compensates no weight (gravcomp): the scene does for all its bodies, "

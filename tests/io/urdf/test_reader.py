@@ -46,11 +46,6 @@ def test_control(tmp_path):
     assert (joint.commands[0].min, joint.commands[0].max) == (None, 4.0)
 
 
-def test_the_old_name_of_the_webster_frame(tmp_path):
-    robot = read(tmp_path, ARM.replace("bishop", "wj"))
-    assert robot.bendables[0].frame == "webster"
-
-
 def test_a_plain_urdf(tmp_path):
     robot = read(tmp_path, HINGE)
     assert robot.bendables == ()
