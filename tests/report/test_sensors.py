@@ -71,4 +71,4 @@ def test_contact_models_are_reported():
     assert grasp_tables.contact_text(soft).startswith("soft-finger: K ")
     assert grasp_tables.contact_text(soft).endswith(", µ 0.5, patch 4 mm (hertz)")
     result = sg.simulate(pinch(contact=sg.Contact(model="native")))
-    assert "the contact model does not define a stiffness" in grasp_tables.stiffness_verdict(result)
+    assert "The contact model does not define a stiffness" in grasp_tables.stiffness_verdict(result)
