@@ -134,8 +134,6 @@ def _draw_table(plan: SweepPlan, table: pd.DataFrame, directory: Path) -> list[F
         path = draw_outcomes(plan, table, directory / "outcomes.png")
         text = "Red: not held. Colour: friction margin of the contact at the end that is nearest "
         text += "to slipping, 1 − friction over its limit; grey or empty: no contact."
-        if len(axes) > 1 and erratic_rows(plan, table):
-            text += " Framed: erratic."
         shown_figures.append(Figure("Outcomes", path, text))
     if axes and draw_measures(table):
         path, caption = _draw_measures(plan, table, directory)
