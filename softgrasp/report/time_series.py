@@ -146,16 +146,7 @@ def _quantity(rows: list[list[ActuatorPanel]]) -> str:
     units = sorted({panel.unit.strip() for row in rows for panel in row})
     if units == ["°"]:
         return "joint angle [°]"
-    if units == ["/m", "kPa"]:
-        return "pressure [kPa], curvature [1/m]"
-    units_text = " or ".join({"/m": "1/m", "": "–"}.get(unit, unit) for unit in units)
-    names = ["joint variable"]
-    names += ["pressure, curvature"] if "kPa" in units else []
-    titles = [panel.title for row in rows for panel in row]
-    names += ["tendon"] if any(title.endswith("tendon") for title in titles) else []
-    names += ["torque"] if "N·m" in units else []
-    names += ["synergy"] if "" in units else []
-    return f"{', '.join(names)} [{units_text}]"
+    return f"value [{' or '.join({'/m': '1/m', '': '–'}.get(unit, unit) for unit in units)}]"
 
 
 def _keys(result: GraspResult) -> list[Artist]:

@@ -56,10 +56,10 @@ def test_the_words_are_those_of_the_numbers(felt):
     shown = [[cell if isinstance(cell, str) else cell[0] for cell in row.values()][1:]
              for row in sensor_rows(felt)]  # fmt: skip
     assert shown == [
-        ["tactile", "F1 P3, 4 × 8", "32", "noise 0.02, delay 2 ms"],
-        ["tactile", "F2 P3, 20 × 16", "320", "none"],
-        ["force and torque", "before palm, tared", "6", "torques: noise 0.001"],
-        ["joint torque", "all rigid joints", "12", "none"],
+        ["tactile", "F1 P3, 4 × 8", "32"],
+        ["tactile", "F2 P3, 20 × 16", "320"],
+        ["force and torque", "before palm, tared", "6"],
+        ["joint torque", "all rigid joints", "12"],
     ]
 
 
