@@ -263,14 +263,6 @@ class SceneOptions:
             "takes the object from a table and lifts it.",
         ),
     ] = None
-    gravity_vector: Annotated[
-        Triple | None,
-        Option(
-            metavar="X Y Z",
-            help="Gravity of any direction while closing and in the hold test [m/s²]; with "
-            "--no-gravity in the hold test only.",
-        ),
-    ] = None
     objects: Annotated[
         tuple[str, ...],
         Option(
@@ -282,14 +274,6 @@ class SceneOptions:
     table: Annotated[
         bool | None, Option("--table/--no-table", help="A table right under the object, or none.")
     ] = None
-    walls: Annotated[
-        tuple[str, ...],
-        Option(
-            "--wall",
-            metavar="X,Y,Z,NX,NY,NZ",
-            help="Wall of 0.3 m by 0.3 m: centre of its face [m] and normal; repeatable.",
-        ),
-    ] = ()
     self_contact: Annotated[
         bool | None,
         Option("--self-contact/--no-self-contact", help="Contact between parts of the hand."),
@@ -382,14 +366,6 @@ class SceneOptions:
         bool | None,
         Option("--hold/--no-hold", help="Hold test: increase gravity after the closure."),
     ] = None
-    remove: Annotated[
-        tuple[str, ...],
-        Option(
-            metavar="NAME",
-            help="Part of the surroundings that is taken away for the hold test, such as table, or "
-            "all; repeatable.",
-        ),
-    ] = ()
     sequence: Annotated[
         str | None,
         Option(

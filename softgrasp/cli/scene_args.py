@@ -26,7 +26,6 @@ from softgrasp.description.object import (
     PlacedObject,
     Surrounding,
     Table,
-    Wall,
 )
 from softgrasp.description.scene import GraspScene, with_field
 from softgrasp.description.scene_validation import fingertips
@@ -217,24 +216,12 @@ def _change(scene: GraspScene, options: SceneOptions) -> GraspScene:
     changes |= _rotations(scene, options)
     if options.hold is not None:
         changes["success"] = (scene.success or SuccessCriterion()) if options.hold else None
-    if options.gravity_vector is not None:
-        success = changes.get("success", scene.success)
-        changes |= {"gravity": options.gravity_vector} if options.gravity is not False else {}
-        if success is not None:
-            changes["success"] = success.replace(gravity=options.gravity_vector)
     if options.table is False and options.lift:
         raise DescriptionError("--no-table: expected a table to lift from, found --lift")
-    changes |= _surrounding_changes(scene, options.objects, options.walls, options.table)
+    changes |= _surrounding_changes(scene, options.objects, options.table)
     changes |= _lift_changes(scene, options, changes.get("surroundings", scene.surroundings))
     placed = {key: changes[key] for key in ("objects", "surroundings") if key in changes}
     changes |= _sequence_changes(scene.replace(**placed) if placed else scene, options)
-    if options.remove:
-        success = changes.get("success", scene.success)
-        if success is None:
-            raise DescriptionError(
-                "--remove: expected a hold test (--hold, --criterion), found none"
-            )
-        changes["success"] = success.replace(removes=(*success.removes, *options.remove))
     scene = scene.replace(**changes) if changes else scene
     return _with_contact(scene, options)
 
@@ -288,10 +275,8 @@ def _with_open_pressure(hand: Hand) -> Hand:
     return hand.replace(grasps=grasps)
 
 
-def _surrounding_changes(
-    scene: GraspScene, objects: Sequence[str], walls: Sequence[str], table: bool | None
-) -> Changes:
-    """Add objects ``NAME@X,Y,Z``, walls ``X,Y,Z,NX,NY,NZ`` and a table; None leaves the tables.
+def _surrounding_changes(scene: GraspScene, objects: Sequence[str], table: bool | None) -> Changes:
+    """Add objects ``NAME@X,Y,Z`` and a table; None leaves the tables.
 
     Raises:
         DescriptionError: A text has another format, or an object does not exist.
@@ -304,35 +289,21 @@ def _surrounding_changes(
         parts = tuple(part for part in parts if not isinstance(part, Table))
     if table and scene.table is None:
         parts = (Table(), *parts)
-    for text in walls:
-        numbers = _numbers(text, 6)
-        if numbers is None:
-            raise DescriptionError(
-                "--wall: expected X,Y,Z,NX,NY,NZ, the centre of its face [m] and the normal out of "
-                f"it, such as -0.05,0,-0.08,1,0,0, found '{text}'"
-            )
-        parts += (Wall(point=(*numbers[:3],), normal=(*numbers[3:],)),)
     return changes if parts == scene.surroundings else changes | {"surroundings": parts}
 
 
 def _arrange(text: str) -> PlacedObject:
     name, _, coordinates = text.rpartition("@")
-    position = _numbers(coordinates, 3)
-    if not name or position is None:
+    try:
+        x, y, z = (float(part) for part in coordinates.split(","))
+    except ValueError:
+        name = ""
+    if not name:
         raise DescriptionError(
             "--object: expected NAME@X,Y,Z with metres, such as sphere@0.05,0,-0.085, "
             f"found '{text}'"
         )
-    return PlacedObject(object=load_object(name), position=position)
-
-
-def _numbers(text: str, count: int) -> Any:
-    """Read ``count`` numbers separated by commas; None where the text is anything else."""
-    try:
-        numbers = tuple(float(part) for part in text.split(","))
-    except ValueError:
-        return None
-    return numbers if len(numbers) == count else None
+    return PlacedObject(object=load_object(name), position=(x, y, z))
 
 
 def _lift_changes(
@@ -345,11 +316,11 @@ def _lift_changes(
         other = (options.hold, options.sequence, options.criterion)
         lifts = bool(options.gravity) and preset.from_above and other == (None, None, None)
         lifts = lifts and not scene.sequence
-        lifts &= options.gravity_vector is None and options.table is not False
+        lifts &= options.table is not False
     if not lifts:
         return {} if options.lift is None else {"lift": None}
     tables = parts if any(isinstance(part, Table) for part in parts) else (Table(), *parts)
-    has_gravity = options.gravity is not None or options.gravity_vector or any(scene.gravity)
+    has_gravity = options.gravity is not None or any(scene.gravity)
     changes = {"surroundings": tables, "lift": scene.lift or Lift(), "success": None}
     return changes if has_gravity else changes | {"gravity": True}
 

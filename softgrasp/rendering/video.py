@@ -23,7 +23,7 @@ from softgrasp.mechanics.transforms import Array
 from softgrasp.model.deformable import node_bodies
 from softgrasp.rendering.camera import Camera, frame_points
 from softgrasp.rendering.encoding import GIF_RATE, is_gif, write_frames
-from softgrasp.rendering.keyframes import Playback, has_phases, video_parts
+from softgrasp.rendering.keyframes import Playback, VideoPart, has_phases, video_parts
 from softgrasp.rendering.overlay import Ball, Image, Mark, Renderer, Rgba, stamp
 from softgrasp.rendering.renderer import open_renderer
 from softgrasp.rendering.viewpoint import Viewpoint, best_camera, is_beside_walls
@@ -84,23 +84,19 @@ class PlaybackSchedule:
     Args:
         times: Simulated time of every frame [s], shape (n,), non-decreasing.
         slowdown: Video time over simulated time during the closure; above 1 in slow motion.
-        closing_end: Simulated time of the end of the closure [s].
-        rest: Label of the part after the closure.
-        parts: (end [s], name, whether it is the closure) of the phases of a sequence.
+        parts: The parts of the video; the end follows the last one.
     """
 
     times: Array
     slowdown: float
-    closing_end: float
-    rest: str
-    parts: tuple[tuple[float, str, bool], ...] = ()
+    parts: tuple[VideoPart, ...]
 
     def label(self, time: float) -> str:
         """Text on a frame: simulated time [s], phase and playback speed."""
-        for end, name, is_closing in self.parts:
-            if time <= end:
-                return f"{time:.3f} s   {name}" + (f", {self.speed}" if is_closing else "")
-        return f"{time:.3f} s   {self.rest if time > self.closing_end else self.speed}"
+        part = next((part for part in self.parts if time <= part.end), None)
+        words = ["end"] if part is None else [part.name] * bool(part.name)
+        words += [self.speed] if part is not None and part.is_closing else []
+        return f"{time:.3f} s   {', '.join(words)}"
 
     @property
     def speed(self) -> str:
@@ -290,7 +286,7 @@ def _with_marks(camera: Camera, playback: Playback, cloud: Array, aspect: float)
 
 
 def pace(result: GraspResult, fps: int, seconds: float | None = None) -> PlaybackSchedule:
-    """Schedule the frames of a video: simulated time of each.
+    """Schedule the frames of a video: closure in slow motion, other parts as in ``VideoPart``.
 
     ``seconds`` is the duration of the video [s], by default automatic.
 
@@ -301,33 +297,26 @@ def pace(result: GraspResult, fps: int, seconds: float | None = None) -> Playbac
         raise DescriptionError(f"expected at least 1 frame a second, found {fps}", field="fps")
     if seconds is not None and not 0.0 < seconds < np.inf:
         raise DescriptionError(f"expected a positive length, found {seconds:g}", field="seconds")
-    if has_phases(result):
-        return _pace_phases(result, fps, seconds)
-    start, end = float(result.time[0]), float(result.time[-1])
-    closing_end = _closing_end(result)
-    closing = closing_end - start
-    slowdown = next((f for f in _FACTORS if f * closing >= CLOSING_SECONDS), 1.0)
-    lifts = result.scene.lift is not None
-    rest = min(slowdown * (end - closing_end), LIFT_SECONDS if lifts else REST_SECONDS)
-    spans = np.array([STILL_START, slowdown * closing, rest, STILL_END])
-    shown, time_scale = _frame_times(spans, [start, start, closing_end, end, end], fps, seconds)
-    what = "settling" if result.hold is None else "lift" if lifts else "hold test"
-    return PlaybackSchedule(shown, slowdown * time_scale, closing_end, what)
-
-
-def _pace_phases(result: GraspResult, fps: int, seconds: float | None) -> PlaybackSchedule:
-    """Schedule phase by phase: closure in slow motion, others in real time or faster."""
-    start, end = float(result.time[0]), float(result.time[-1])
-    closing = result.closing
-    lasting = 0.0 if closing is None else closing.end_s - closing.start_s
+    start, end, closing_end = float(result.time[0]), float(result.time[-1]), _closing_end(result)
+    phases = has_phases(result)
+    closing, lasting = result.closing, closing_end - start
+    if phases:
+        lasting = 0.0 if closing is None else closing.end_s - closing.start_s
     slowdown = next((f for f in _FACTORS if f * lasting >= CLOSING_SECONDS), 1.0)
-    parts = video_parts(result, slowdown)
+    if phases:
+        parts = video_parts(result, slowdown)
+    else:
+        lifts = result.scene.lift is not None
+        what = "settling" if result.hold is None else "lift" if lifts else "hold test"
+        rest = min(slowdown * (end - closing_end), LIFT_SECONDS if lifts else REST_SECONDS)
+        parts = [
+            VideoPart(closing_end, slowdown * lasting, "", is_closing=True),
+            VideoPart(end, rest, what, is_closing=False),
+        ]
     spans = np.array([STILL_START, *(part.seconds for part in parts), STILL_END])
     breakpoints = [start, start, *(part.end for part in parts), end]
     shown, time_scale = _frame_times(spans, breakpoints, fps, seconds)
-    labels = tuple((part.end, part.name, part.is_closing) for part in parts)
-    closing_end = end if closing is None else closing.end_s
-    return PlaybackSchedule(shown, slowdown * time_scale, closing_end, "end", labels)
+    return PlaybackSchedule(shown, slowdown * time_scale, tuple(parts))
 
 
 def _frame_times(

@@ -84,7 +84,6 @@ GAP, ABOVE = 12, 84
 """Space between images, and above them [px]."""
 CAPTION_WIDTH = 32
 """Characters in a line of a caption."""
-SHORTER = {"first contact": "first", "last established": "last", "contact lost": "lost"}
 
 
 def draw_contacts(result: GraspResult, path: str | Path) -> Path:
@@ -107,7 +106,7 @@ def draw_contacts(result: GraspResult, path: str | Path) -> Path:
             _draw_fingers(result, figure, cells, grid)
         for index, body in enumerate(reversed(palm)):
             at = 0.5 + index * (ROW_HEIGHT + PALM_GAP)
-            _draw_body(_full_width_panel(figure, at), result, body, columns=1)
+            _draw_body(_full_width_panel(figure, at), result, body)
         if not touched:
             axes = _full_width_panel(figure, 0.5)
             axes.set_title("nothing touched the object")
@@ -160,10 +159,10 @@ def _draw_fingers(
         lowest = i == max(row for row, column in cells if column == j)
         leftmost = j == min(column for row, column in cells if row == i)
         shared.tick_params(labelbottom=lowest, labelleft=leftmost)
-        _draw_body(shared, result, body, columns=grid.ncols)
+        _draw_body(shared, result, body)
 
 
-def _draw_body(axes: Axes, result: GraspResult, body: str, *, columns: int) -> None:
+def _draw_body(axes: Axes, result: GraspResult, body: str) -> None:
     which = column(result.contact_bodies, body)
     contact, force = result.contact_of(body), result.normal_force[:, which]
     shade_phases(axes, result)
@@ -180,10 +179,8 @@ def _draw_body(axes: Axes, result: GraspResult, body: str, *, columns: int) -> N
     style.time_limits(axes, result.time)
     bodies = [body] if not contact.finger else [b.body for b in result.contacts if b.finger]
     axes.set_ylim(0.0, _top(result, bodies))
-    title = body_label(contact)
-    axes.set_title(title)
-    short = columns > 3 or (columns > 1 and len(title) > 10)
-    style.annotate(axes, _contact_annotation(contact, short))
+    axes.set_title(body_label(contact))
+    style.annotate(axes, _contact_annotation(contact))
     peak = next((item for item in result.peaks if item.body == body), None)
     if peak is not None and peak.force_N > axes.get_ylim()[1]:
         _annotate_peak(axes, result, peak)
@@ -206,18 +203,12 @@ def _top(result: GraspResult, bodies: list[str]) -> float:
     return HEADROOM * max(largest, 2.0 * result.scene.closure.threshold)
 
 
-def _contact_annotation(contact: BodyContact, short: bool) -> str:
-    if contact.first_touch_s is None:
-        return "" if short else "no contact"
+def _contact_annotation(contact: BodyContact) -> str:
     if contact.in_contact:
-        since, force = f"{contact.established_s[-1]:.3f} s", newtons(contact.normal_force_N)
-        return f"{since}, {force}" if short else f"established {since}, {force} at the end"
-    if not contact.lost_s:
-        return "touched" if short else f"touched {contact.first_touch_s:.3f} s, never established"
-    if short:
+        return f"{contact.established_s[-1]:.3f} s, {newtons(contact.normal_force_N)}"
+    if contact.lost_s:
         return f"lost {contact.lost_s[-1]:.3f} s"
-    times = f"{len(contact.lost_s)} times, last " if len(contact.lost_s) > 1 else ""
-    return f"touched {contact.first_touch_s:.3f} s, lost {times}{contact.lost_s[-1]:.3f} s"
+    return "" if contact.first_touch_s is None else "touched"
 
 
 def _annotate_peak(axes: Axes, result: GraspResult, peak: PeakForce) -> None:
@@ -420,16 +411,6 @@ def _draw_map(axes: Axes, reading: SensorReading, scale: Normalize) -> None:
     axes.set_xticks(range(0, forces.shape[1], max(forces.shape[1] // 8, 1)))
     axes.set_yticks(range(0, forces.shape[0], max(forces.shape[0] // 8, 1)))
     axes.grid(visible=False)
-    if forces.size > 150:
-        return
-    largest = max(float(np.abs(forces).max()), 1e-12)
-    for (row, taxel_column), force in np.ndenumerate(forces):
-        if abs(force) > 0.05 * largest and abs(force) >= 0.005:
-            dark = force > 0.55 * (scale.vmax or 1.0)
-            axes.text(
-                taxel_column, row, f"{force:.3g}", ha="center", va="center", fontsize=6,
-                color="white" if dark else style.INK,
-            )  # fmt: skip
 
 
 def draw_ensemble(ensemble: EnsembleResult, path: str | Path) -> Path:
@@ -494,7 +475,7 @@ def draw_strip(result: GraspResult, path: str | Path, images: Sequence[Image]) -
     """Lay out the ``strip_images`` of a run side by side, as in Pozzi et al. (2022), Figure 10A."""
     times, captions = zip(*key_frames(result), strict=True)
     titles = [f"{time:.3f} s" for time in times]
-    return _row(images, titles, [_one_line(caption) for caption in captions], path)
+    return _row(images, titles, captions, path)
 
 
 def _row(
@@ -520,13 +501,6 @@ def _row(
             figure.text(middle, (below - 12 * scale) / height, text, ha="center", va="top",
                         fontsize=7.5)  # fmt: skip
     return Path(path)
-
-
-def _one_line(caption: str) -> str:
-    """Shorten a key-frame caption that would need a second line."""
-    words, colon, bodies = caption.partition(": ")
-    long = len(caption) > CAPTION_WIDTH
-    return f"{SHORTER.get(words, words)}{colon}{bodies}" if long else caption
 
 
 def final_poses(

@@ -25,16 +25,12 @@ LINKS = ("#9fb8d3", "#cfdcea")
 """Colours of neighbouring links."""
 DOTS: dict[str, Any] = {"ls": "", "marker": "o", "ms": 4.5, "mec": "white", "mew": 0.6}
 """Style of the joints."""
-LIGHT = np.array([0.15, -0.7, 0.7])
-"""Direction to the light; the viewer is at −y."""
-AMBIENT = 0.55
-"""Brightness of faces that point away from the light [–]."""
 WALL = 0.03
 """Thickness of the wall at the base over the length of the finger [–]."""
 MARGINS = np.array([[-0.06, 0.1], [-0.1, 0.03]])
 """Before and behind, below and above the finger, over its length [–]."""
-HIGHEST, PROFILE, GAP = 4.0, 1.5, 0.15
-"""Largest height of the side view, height of the profile, and distance between them [in]."""
+HIGHEST = 4.0
+"""Largest height of the side view [in]."""
 EDGES = (0.6, 0.1, 0.45, 0.3)
 """Margins left, right, below and above [in]."""
 POINTS = 25
@@ -42,7 +38,7 @@ POINTS = 25
 
 
 def draw_finger(sliced: SlicedFinger, path: str | Path) -> Path:
-    """Draw a finger from the side above its height, with chambers, joints, base and bending side.
+    """Draw a finger from the side, with chambers, joints, base and bending side.
 
     Raises:
         ResultError: The ``.png`` cannot be written.
@@ -54,17 +50,9 @@ def draw_finger(sliced: SlicedFinger, path: str | Path) -> Path:
     across = style.WIDTH - sum(EDGES[:2])
     side = min(across * (high - low) / (right - left), HIGHEST)
     right = left + (high - low) * across / side  # equal scales
-    height = side + PROFILE + sum(EDGES[2:])
-    with style.figure(path, height) as (figure, table):
-        grid = figure.add_gridspec(
-            2, 1, height_ratios=(side, PROFILE), left=EDGES[0] / style.WIDTH,
-            right=1.0 - EDGES[1] / style.WIDTH, bottom=EDGES[2] / height,
-            top=1.0 - EDGES[3] / height, hspace=2.0 * GAP / (side + PROFILE),
-        )  # fmt: skip
-        view = figure.add_subplot(grid[0, 0])
-        profile = figure.add_subplot(grid[1, 0], sharex=view)
+    with style.figure(path, side + sum(EDGES[2:])) as (figure, table):
+        (view,) = style.subplots(figure, 1, margins=EDGES)
         _draw_side(view, table, sliced)
-        _draw_profile(profile, table, sliced)
         view.set_xlim(left, right)
         view.set_ylim(low, high)
     return Path(path)
@@ -117,8 +105,8 @@ def _draw_side(axes: Axes, table: style.Table, sliced: SlicedFinger) -> None:
     lowest, highest = _corners(sliced)
     size = " × ".join(f"{edge:.3g}" for edge in highest - lowest)
     axes.set_title(f"side view, {size} mm, joints at {count} {what}")
+    axes.set_xlabel("x from the base [mm]")
     axes.set_ylabel("z [mm]")
-    axes.tick_params(labelbottom=False)
     axes.grid(visible=False)
     axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=4, borderaxespad=0.1,
                 fontsize=7.5)  # fmt: skip
@@ -145,20 +133,6 @@ def _draw_bending(axes: Axes, sliced: SlicedFinger) -> None:
                   ha="right", va="center")  # fmt: skip
 
 
-def _draw_profile(axes: Axes, table: style.Table, sliced: SlicedFinger) -> None:
-    """Draw the area over the width along the finger, with the joints."""
-    table.plot(axes, MM * sliced.positions, MM * sliced.heights, "section over width [mm]",
-               "x [mm]", color=style.POSITION, lw=1.4)  # fmt: skip
-    joints = sliced.joints[:, 0]
-    heights = np.interp(joints, sliced.positions, sliced.heights)
-    for position in MM * joints:
-        axes.axvline(position, color=style.MUTED, lw=0.6, ls=":", zorder=3)
-    axes.plot(MM * joints, MM * heights, color=style.LOST, **DOTS)
-    axes.set_ylim(0.0, 1.12 * MM * float(sliced.heights.max()))
-    axes.set_xlabel("x from the base [mm]")
-    axes.set_ylabel("section over width [mm]")
-
-
 def _corners(sliced: SlicedFinger) -> tuple[Array, Array]:
     """Return the lowest and highest coordinates of a finger [mm], (3,) each."""
     vertices = MM * np.vstack([piece.vertices for piece in sliced.pieces])
@@ -166,22 +140,14 @@ def _corners(sliced: SlicedFinger) -> tuple[Array, Array]:
 
 
 def _draw_piece(axes: Axes, piece: Piece, color: str) -> None:
-    """Draw the faces of a piece that the viewer at −y sees, the farthest first."""
+    """Draw the faces of a piece as seen from −y, the farthest first."""
     from matplotlib.collections import PolyCollection
-    from matplotlib.colors import to_rgb
 
     corners = (MM * piece.vertices)[piece.faces]
-    a, b, c = corners.transpose(1, 0, 2)
-    normals = np.cross(b - a, c - a)
-    shown = normals[:, 1] < 0.0
-    normals = normals[shown] / np.linalg.norm(normals[shown], axis=1, keepdims=True)
-    corners = corners[shown]
     order = np.argsort(-corners[:, :, 1].mean(axis=1))
-    bright = AMBIENT + (1.0 - AMBIENT) * np.clip(normals @ LIGHT, 0.0, 1.0)
-    colors = np.array(to_rgb(color)) * bright[:, None]
-    seen = corners[:, :, [0, 2]]
-    faces, fills = list(seen[order]), colors[order]
-    axes.add_collection(PolyCollection(faces, facecolors=fills, edgecolors="face", linewidths=0.3))
+    faces = list(corners[order][:, :, [0, 2]])
+    axes.add_collection(PolyCollection(faces, facecolors=color, edgecolors=style.MUTED,
+                                       linewidths=0.1))  # fmt: skip
 
 
 def draw_pressure(result: GraspResult, path: str | Path) -> Path:

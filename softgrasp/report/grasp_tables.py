@@ -377,18 +377,16 @@ def stiffness_verdict(result: GraspResult) -> str:
     softer = "" if model.used == model.requested else (
         f" The time step did not allow the requested {group_digits(model.requested.stiffness)} N/m."
     )  # fmt: skip
-    if not model.measured_stiffness_N_m:
-        return f"No contact at the end, so no stiffness was measured.{softer}"
-    pairs = count(len(model.measured_stiffness_N_m), "pair")
+    measured = model.measured_stiffness_N_m
+    pairs = count(len(measured), "pair")
     if not _defines_stiffness(result):
-        low, high = (pick(model.measured_stiffness_N_m.values()) for pick in (min, max))
-        return (
-            f"Force over penetration of {pairs}: {group_digits(low)} … {group_digits(high)} N/m; "
-            "the contact model does not define a stiffness."
-        )
+        ends = " … ".join(group_digits(pick(measured.values())) for pick in (min, max) if measured)
+        span = f"; force over penetration of {pairs}: {ends} N/m" if ends else ""
+        return f"The contact model does not define a stiffness{span}."
+    if not measured:
+        return f"No contact at the end, so no stiffness was measured.{softer}"
     worst = max(
-        abs(stiffness / model.set_stiffness(pair) - 1.0)
-        for pair, stiffness in model.measured_stiffness_N_m.items()
+        abs(stiffness / model.set_stiffness(pair) - 1.0) for pair, stiffness in measured.items()
     )
     return f"Force over penetration of {pairs}: within {100.0 * worst:.2g} % of the model.{softer}"
 

@@ -15,7 +15,6 @@ from softgrasp.description.object import Lift
 from softgrasp.description.sensor import (
     ForceTorqueSensor,
     JointTorqueSensor,
-    SensorErrors,
     TactileSensor,
 )
 from softgrasp.description.task import ClosePhase, Phase, ShakePhase, SuccessCriterion
@@ -469,23 +468,9 @@ def sensor_rows(result: GraspResult) -> list[Row]:
                 "Kind": (kind, "word"),
                 "At": (at, "word"),
                 "Channels": str(len(reading.channels)),
-                "Errors": (_errors(sensor), "word"),
             }
         )
     return rows
-
-
-def _errors(sensor: SensorErrors) -> str:
-    parts = [
-        f"{name} {value:g}"
-        for name in ("bias", "drift", "noise", "range", "resolution")
-        if (value := getattr(sensor, name))
-    ]
-    parts += [f"delay {1e3 * sensor.delay:g} ms"] if sensor.delay else []
-    torque = sensor.torque_errors if isinstance(sensor, ForceTorqueSensor) else None
-    if torque is not None and torque != SensorErrors():
-        parts.append(f"torques: {_errors(torque)}")
-    return ", ".join(parts) or "none"
 
 
 def label_of(result: GraspResult, body: str) -> str:

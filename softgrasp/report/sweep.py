@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from softgrasp.description.sweep import SAMPLING_METHODS
 from softgrasp.evaluation.diagnostics import TOLERANCE
 from softgrasp.io.files import write_text
-from softgrasp.mechanics.transforms import Array
 from softgrasp.rendering.overlay import Image
 from softgrasp.report.contact_figures import draw_final_images, final_images
 from softgrasp.report.grasp_report import Figure, format_path, render_html
@@ -54,7 +53,6 @@ from softgrasp.sweeps.table import (
     MARGIN,
     SUCCESSES,
     erratic_rows,
-    is_numeric,
     vary,
     warning_groups,
 )
@@ -99,7 +97,7 @@ def write_sweep_report(
     directory = Path(directory)
     plan = with_one_grasp(plan)  # as the rows were simulated
     outcomes = table.loc[table["status"] != FAILED, "outcome"].astype(str).nunique()
-    examples = example_rows(plan, table, min(outcomes + 1, MAX_POSES))
+    examples = example_rows(table, min(outcomes + 1, MAX_POSES))
     rows = [int(table["row"].iloc[example.position]) for example in examples]
     simulated = [submit(simulate_row, plan, row) for row in rows]
     results = [result() for result in simulated]
@@ -134,8 +132,6 @@ def _draw_table(plan: SweepPlan, table: pd.DataFrame, directory: Path) -> list[F
         path = draw_outcomes(plan, table, directory / "outcomes.png")
         text = "Red: not held. Colour: friction margin of the contact at the end that is nearest "
         text += "to slipping, 1 − friction over its limit; grey or empty: no contact."
-        if len(axes) > 1 and erratic_rows(plan, table):
-            text += " Framed: erratic."
         shown_figures.append(Figure("Outcomes", path, text))
     if axes and draw_measures(table):
         path, caption = _draw_measures(plan, table, directory)
@@ -233,8 +229,8 @@ def _axis_text(axis: Axis, table: pd.DataFrame) -> str:
     return ", ".join(names[:12]) + (f", … ({len(names)})" if len(names) > 12 else "")
 
 
-def example_rows(plan: SweepPlan, table: pd.DataFrame, max_rows: int) -> list[ExampleRow]:
-    """Select example rows: the best, one per other outcome, the worst, then the most different.
+def example_rows(table: pd.DataFrame, max_rows: int) -> list[ExampleRow]:
+    """Select example rows: the best, one per other outcome, the worst, then the first ones.
 
     They are returned in the order of the table.
     """
@@ -250,29 +246,14 @@ def example_rows(plan: SweepPlan, table: pd.DataFrame, max_rows: int) -> list[Ex
             reasons[position] = _outcome(table, position)
     if measure is not None and order and len(reasons) < max_rows:
         reasons.setdefault(order[-1], f"{last} {measure.name}")
-    marks = _features(plan, table)
-    while reasons and len(reasons) < min(max_rows, len(good)):
-        # farthest point sampling in the space of axes and measures
-        distance = np.abs(marks[good][:, None] - marks[list(reasons)]).sum(axis=2).min(axis=1)
-        distance[np.isin(good, list(reasons))] = -1.0
-        reasons[int(good[np.argmax(distance)])] = "different from those"
+    for position in good.tolist():
+        if reasons and len(reasons) < max_rows:
+            reasons.setdefault(position, "next row")
     return [ExampleRow(position, reasons[position]) for position in sorted(reasons)]
 
 
 def _outcome(table: pd.DataFrame, position: int) -> str:
     return str(table["outcome"].iloc[position])
-
-
-def _features(plan: SweepPlan, table: pd.DataFrame) -> Array:
-    """Numeric axes and measures of all rows, scaled to [0, 1]; −1 where missing."""
-    numeric = [axis.path for axis in vary(plan, table) if is_numeric(table, axis.path)]
-    columns = [table[path].to_numpy(dtype=float) for path in numeric]
-    columns += [numbers(table, measure) for measure in measures_of(table)]
-    marks = np.full((len(table), max(len(columns), 1)), -1.0)
-    for index, column in enumerate(columns):
-        low, high = np.nanmin(column), np.nanmax(column)
-        marks[:, index] = np.nan_to_num((column - low) / (high - low or 1.0), nan=-1.0)
-    return marks
 
 
 def values_of(plan: SweepPlan, table: pd.DataFrame, position: int) -> str:

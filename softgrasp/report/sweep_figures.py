@@ -32,7 +32,7 @@ from softgrasp.report.sweep_measures import (
     unit_of,
     wilson,
 )
-from softgrasp.sweeps.table import FAILED, SUCCESSES, cells_of, erratic_rows, is_numeric, vary
+from softgrasp.sweeps.table import FAILED, SUCCESSES, cells_of, is_numeric, vary
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,11 +49,6 @@ MAX_SERIES = len(style.SERIES)
 MARGIN_LABEL = "friction margin [–], 0: slips"
 MAP_LETTERS, MAX_TICKS = 90, 30
 """Total characters and maximum number of tick labels of an axis of the figure of outcomes."""
-EVEN = 1.2
-"""Ratio of the largest to the smallest difference up to which values are equally spaced."""
-MIN_WORD, MAX_WORD, WORD_WIDTH = 5.0, 8.0, 0.75
-"""Sizes of an outcome in a cell [pt], and width of a letter over its size; smaller words are cut to
-four letters, and left out where these do not fit."""
 MARKERS = dict(zip([*Outcome.__members__, FAILED], "oPospXDvd^*ohH", strict=True))
 """Markers of outcomes."""
 LETTER = 0.075
@@ -63,20 +58,18 @@ LETTER = 0.075
 def draw_outcomes(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
     """Draw the outcomes in the plane of the first two axes, coloured by their margins to slipping.
 
-    Grids are a map with a cell per combination; of one axis, and of samples, each combination is a
-    point, over the margin where there is one axis.
+    Each combination is a point, over the margin where there is one axis.
     """
     axes = vary(plan, table)[:2]
     cells = cells_of(table, [axis.path for axis in axes])
     margins = cells["margin"].to_numpy(dtype=float, na_value=np.nan)
-    is_map = plan.method == "grid" and len(axes) > 1
     steps = [_steps(cells, axis) for axis in axes]
     # names of values that are too long to stand side by side
-    crowded = (is_map or isinstance(steps[0].shown[0], str)) and (
+    crowded = isinstance(steps[0].shown[0], str) and (
         sum(map(len, _tick_names(steps[0]))) > MAP_LETTERS
     )
     labels = [axis_label(plan.scene, axis.path) for axis in axes]
-    height = float(np.clip(1.5 + 0.3 * len(steps[-1].shown), 3.0, 8.0)) if is_map else 3.4
+    height = float(np.clip(1.5 + 0.3 * len(steps[-1].shown), 3.0, 8.0)) if len(axes) > 1 else 3.4
     right = 0.9 if len(axes) > 1 else 0.3  # with room for a colour bar
     bottom, top = 0.75 + 0.4 * crowded, 0.35
     with style.figure(path, height, dpi=DPI) as (figure, columns):
@@ -86,14 +79,9 @@ def draw_outcomes(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
             "of this outcome": cells["count"].tolist(), "friction margin [–]": margins,
         })  # fmt: skip
         (panel,) = style.subplots(figure, 1, margins=(0.95, right, bottom, top))
-        if is_map:
-            erratic = table["row"].isin([row.rows[1] for row in erratic_rows(plan, table)])
-            framed = [_steps(table, axis).of_row[erratic].tolist() for axis in axes]
-            colored = _draw_cells(panel, cells, margins, steps, set(zip(*framed, strict=True)))
-        else:
-            colored = _draw_points(panel, table, axes, cells, margins, steps)
-            style.legend(figure, columns=8)
-        names = [f"{label}{_scale_text(axis, step, is_map)}"
+        colored = _draw_points(panel, table, axes, cells, margins, steps)
+        style.legend(figure, columns=8)
+        names = [f"{label}{_scale_text(axis, step)}"
                  for label, axis, step in zip(labels, axes, steps, strict=True)]  # fmt: skip
         panel.set_xlabel(names[0])
         letters = int((height - bottom - top) / LETTER)
@@ -113,14 +101,10 @@ def _tick_names(steps: _Steps) -> list[str]:
     return [name if index % every == 0 else "" for index, name in enumerate(names)]
 
 
-def _scale_text(axis: Axis, steps: _Steps, is_map: bool) -> str:
+def _scale_text(axis: Axis, steps: _Steps) -> str:
     """Describe the scale of an axis; empty where it is linear, or has names."""
-    if isinstance(steps.shown[0], str):
-        return ""
-    if is_log(axis, steps.shown):
-        return ", log scale"
-    gaps = np.diff(np.asarray(steps.shown, dtype=float))
-    return ", not to scale" if is_map and gaps.max() > EVEN * gaps.min() else ""
+    has_names = isinstance(steps.shown[0], str)
+    return ", log scale" if not has_names and is_log(axis, steps.shown) else ""
 
 
 def _pool(plan: SweepPlan, table: pd.DataFrame) -> str:
@@ -131,58 +115,6 @@ def _pool(plan: SweepPlan, table: pd.DataFrame) -> str:
     if not others:
         return "One grasp per combination."
     return f"Commonest outcome, how often, and mean margin, over {', '.join(others)}."
-
-
-def _draw_cells(
-    panel: Axes,
-    cells: pd.DataFrame,
-    margins: Array,
-    steps: Sequence[_Steps],
-    framed: set[tuple[int, int]],
-) -> Any:
-    """Draw a cell per combination, with its outcome; return what a colour bar needs."""
-    from matplotlib.patches import Rectangle
-
-    across, along = steps
-    image = np.full((len(along.shown), len(across.shown)), np.nan)
-    image[along.of_row, across.of_row] = margins
-    drawn = panel.imshow(image, origin="lower", aspect="auto", cmap="viridis", vmin=0.0, vmax=1.0)
-    panel.set_facecolor(style.RULE)  # of cells without a margin
-    panel.grid(False)
-    _name_ticks(panel, _tick_names(across), MAP_LETTERS)
-    panel.set_yticks(range(len(along.shown)), _tick_names(along))
-    _write_outcomes(panel, cells, margins, steps)
-    for x, y in framed:
-        panel.add_patch(Rectangle((x - 0.46, y - 0.46), 0.92, 0.92, fill=False,
-                                  edgecolor=style.TARGET, linewidth=2.0))  # fmt: skip
-    return drawn
-
-
-def _write_outcomes(
-    panel: Axes, cells: pd.DataFrame, margins: Array, steps: Sequence[_Steps]
-) -> None:
-    """Write the outcome into each cell, red where it is not held; a dot where no word fits."""
-    box = panel.get_window_extent().transformed(panel.figure.dpi_scale_trans.inverted())
-    several = bool((cells["grasps"] > 1).any())
-    wide = 72 * box.width / len(steps[0].shown) / WORD_WIDTH
-    high = 0.8 * 72 * box.height / len(steps[1].shown) / (1 + several)
-    longest = int(cells["outcome"].str.len().max())
-    letters = longest if min(wide / longest, high) >= MIN_WORD else 4
-    size = min(wide / letters, high, MAX_WORD)
-    if size < MIN_WORD:
-        not_held = ~cells["outcome"].isin(SUCCESSES).to_numpy(dtype=bool)
-        x, y = (step.of_row[not_held] for step in steps)
-        panel.plot(x, y, "o", ms=2.5, color=style.LOST)
-        return
-    frame = {"facecolor": "white", "lw": 0, "pad": 0.1 * size}
-    bad: dict[str, Any] = {"color": style.LOST, "fontweight": "bold", "bbox": frame}
-    columns = (cells[name] for name in ("outcome", "count", "grasps"))
-    positions = (step.of_row for step in steps)
-    for x, y, margin, outcome, count, grasps in zip(*positions, margins, *columns, strict=True):
-        good = outcome in SUCCESSES
-        text = outcome[:letters] + (f"\n{count} of {grasps}" if several else "")
-        text_style = {"color": "white" if margin < 0.6 else style.INK} if good else bad
-        panel.text(x, y, text, ha="center", va="center", fontsize=size, **text_style)
 
 
 def _draw_points(
@@ -260,7 +192,7 @@ def draw_lines(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
             panel.set_title(measure.label)
             panel.ticklabel_format(axis="y", useOffset=False)  # it would cover the title
             _fit_ticks(panel, table, axes[0])
-        _label_bottom(panels, f"{across}{_scale_text(axes[0], steps, is_map=False)}")
+        _label_bottom(panels, f"{across}{_scale_text(axes[0], steps)}")
         style.footnote(figure, averaging(plan, table, len(series)))
         handles = _handles(figure, keys)
         if lost(table).any() and any(measure.of_motion for measure in measures):
@@ -391,7 +323,7 @@ def draw_scatter(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
                 bar = figure.colorbar(dots, ax=panel, fraction=0.05, pad=0.03, format=compact)
                 bar.set_label(labels[1], fontsize=7)
         steps = _steps(table, first)
-        _label_bottom(panels, f"{labels[0]}{_scale_text(first, steps, is_map=False)}")
+        _label_bottom(panels, f"{labels[0]}{_scale_text(first, steps)}")
         style.footnote(figure, _not_shown(axes, shown=1 + (color is not None)))
     return path
 

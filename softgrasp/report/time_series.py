@@ -146,16 +146,7 @@ def _quantity(rows: list[list[ActuatorPanel]]) -> str:
     units = sorted({panel.unit.strip() for row in rows for panel in row})
     if units == ["°"]:
         return "joint angle [°]"
-    if units == ["/m", "kPa"]:
-        return "pressure [kPa], curvature [1/m]"
-    units_text = " or ".join({"/m": "1/m", "": "–"}.get(unit, unit) for unit in units)
-    names = ["joint variable"]
-    names += ["pressure, curvature"] if "kPa" in units else []
-    titles = [panel.title for row in rows for panel in row]
-    names += ["tendon"] if any(title.endswith("tendon") for title in titles) else []
-    names += ["torque"] if "N·m" in units else []
-    names += ["synergy"] if "" in units else []
-    return f"{', '.join(names)} [{units_text}]"
+    return f"value [{' or '.join({'/m': '1/m', '': '–'}.get(unit, unit) for unit in units)}]"
 
 
 def _keys(result: GraspResult) -> list[Artist]:
@@ -336,9 +327,9 @@ def _joint_columns(result: GraspResult, panels: Iterable[ActuatorPanel]) -> Colu
 
 
 def actuator_rows(result: GraspResult) -> Iterator[list[ActuatorPanel]]:
-    """Panels of all fingers, row by row: joints and motor torques, or pressure and curvature.
+    """Panels of all fingers, row by row: joints, or pressure and curvature.
 
-    Wrist joints, tendons and synergies follow.
+    Wrist joints, tendons, motors and synergies follow.
     """
     known = set(result.contact_bodies.tolist())
     for finger in result.scene.hand.fingers:
@@ -348,7 +339,6 @@ def actuator_rows(result: GraspResult) -> Iterator[list[ActuatorPanel]]:
             _joint_panel(result, finger, row, bodies[index], [*chain(*bodies[index + 1 :])])
             for index, row in enumerate(finger.phalanges)
         ]
-        yield from _torque_row(result, finger)
     if result.scene.hand.model is not None and (numbers := _number_panels(result)):
         yield numbers
     if result.vacuum is not None:
@@ -372,50 +362,19 @@ def _joint_panel(
     return ActuatorPanel(title, unit, (low, high), values, target, phalanx_bodies, later)
 
 
-def _torque_row(result: GraspResult, finger: Finger) -> Iterator[list[ActuatorPanel]]:
-    """Motor torques at the joints of a finger."""
-    joints = {finger.joint_of(row) for row in finger.phalanges}
-    row = [
-        _actuator_panel(result, actuator)
-        for actuator in result.scene.mechanism.actuators
-        if _is_motor_of_one(actuator) and actuator.arms[0][0] in joints
-    ]
-    if row:
-        yield row
-
-
 def _actuator_panel(result: GraspResult, actuator: ClosureActuator) -> ActuatorPanel:
     """Panel of an actuator on several joints: displacement of a servo, else its force."""
     command = actuator.actuator
     unit, factor = UNITS.get(command.unit, (f" {command.unit}", 1.0))
     low, high = (factor * limit for limit in command.limits)
     target = factor * _target(result, command.name)
-    bodies = _moved_bodies(result, actuator)
     title = command.name.replace("_", " ")
     if not actuator.stiffness:
-        return ActuatorPanel(title, unit, (low, high), target, None, bodies)
+        return ActuatorPanel(title, unit, (low, high), target)
     columns = [column(result.joint_names, joint) for joint, _ in actuator.arms]
     length = result.joint_position[:, columns] @ np.array([arm for _, arm in actuator.arms])
     values = factor * (length - actuator.zero)
-    return ActuatorPanel(title, unit, (low, high), values, target, bodies)
-
-
-def _moved_bodies(result: GraspResult, actuator: ClosureActuator) -> list[str]:
-    """Bodies with contact geometry that an actuator moves; all finger bodies for a synergy."""
-    known = set(result.contact_bodies.tolist())
-    joints = {joint for joint, _ in actuator.arms}
-    moved_of_body = {
-        finger.body_of(row): finger.joint_of(row) in joints
-        for finger in result.scene.hand.fingers
-        for row in finger.phalanges
-        if finger.body_of(row) in known
-    }
-    every = not any(moved_of_body.values())
-    return [body for body, moved in moved_of_body.items() if moved or every]
-
-
-def _is_motor_of_one(actuator: ClosureActuator) -> bool:
-    return not actuator.stiffness and len(actuator.arms) == 1 and actuator.arms[0][1] == 1.0
+    return ActuatorPanel(title, unit, (low, high), values, target)
 
 
 def _number_panels(result: GraspResult) -> list[ActuatorPanel]:
@@ -469,11 +428,11 @@ def _wrist_rows(result: GraspResult) -> Iterator[list[ActuatorPanel]]:
 
 
 def _mechanism_rows(result: GraspResult) -> Iterator[list[ActuatorPanel]]:
-    """Panels of tendons and synergies."""
+    """Panels of tendons, motors and synergies."""
     panels = [
         _actuator_panel(result, actuator)
         for actuator in result.scene.mechanism.actuators
-        if actuator.rate and not _is_motor_of_one(actuator)
+        if actuator.rate
     ]
     across = max((len(finger.phalanges) for finger in result.scene.hand.fingers), default=1)
     for first in range(0, len(panels), across):

@@ -471,7 +471,7 @@ def test_a_video_goes_from_start_to_end(held, fps, seconds):
 
 def test_the_speed_is_the_one_that_is_reported(held):
     pacing = pace(held, 30)
-    closing = pacing.times[(pacing.times > 0.0) & (pacing.times < pacing.closing_end)]
+    closing = pacing.times[(pacing.times > 0.0) & (pacing.times < pacing.parts[0].end)]
     np.testing.assert_allclose(np.diff(closing), 1.0 / 30 / pacing.slowdown, rtol=1e-6)
     assert pacing.label(0.1) == f"0.100 s   {pacing.slowdown:g} times slower"
     assert pacing.label(held.simulated_time).endswith("hold test")
