@@ -59,12 +59,11 @@ class Contacts:
         world: ODE's world.
         space: ODE's space with all geometries.
         pairing: Rules about which geometries touch.
-        sleep: Whether bodies can fall asleep.
     """
 
-    def __init__(self, ode: Ode, world: int, space: int, pairing: Pairing, sleep: bool) -> None:
+    def __init__(self, ode: Ode, world: int, space: int, pairing: Pairing) -> None:
         self._ode, self._world, self._space = ode, world, space
-        self._pairing, self._sleep = pairing, sleep
+        self._pairing = pairing
         self._pairs: dict[tuple[int, int], Pair | None] = {}
         self._group = ode.JointGroupCreate(0)
         self._candidates = CollisionPoints(ode)
@@ -126,9 +125,7 @@ class Contacts:
     def _collide(self, pair: Pair, first: int, second: int) -> None:
         ode, candidates = self._ode, self._candidates
         points = candidates.sample(pair, first, second)
-        if len(points) == 0 or (
-            self._sleep and not any(map(ode.BodyIsEnabled, filter(None, pair.bodies)))
-        ):
+        if len(points) == 0:
             return
         begin = self.count
         end = begin + len(points)
@@ -369,8 +366,8 @@ class Materials:
     def between(self, first: Node, second: Node) -> tuple[Any, int]:
         """Return the surface parameters of two Solids and their largest number of contact points.
 
-        Of several friction or slip coefficients, which Webots uses for directions of textures, the
-        first counts.
+        Of several friction coefficients, which Webots uses for directions of textures, the first
+        counts.
         """
         pair = (text(first, "contactMaterial"), text(second, "contactMaterial"))
         node = self._known.get(pair, DEFAULT)
@@ -386,13 +383,10 @@ def _surface(node: Node) -> Any:
     surface.bounce = number(node, "bounce")
     surface.bounce_vel = number(node, "bounceVelocity")
     surface.soft_erp, surface.soft_cfm = number(node, "softERP"), number(node, "softCFM")
-    surface.slip1 = surface.slip2 = numbers(node, "forceDependentSlip")[0]
     rolling = [_or_infinity(value) for value in vector(node, "rollingFriction")]
     surface.rho, surface.rho2, surface.rhoN = rolling
     if surface.bounce != 0.0:
         surface.mode |= bindings.BOUNCE
-    if surface.slip1 != 0.0:
-        surface.mode |= bindings.SLIP_1 | bindings.SLIP_2
     if any(value > 0.0 for value in rolling):
         surface.mode |= bindings.ROLLING
         if any(value > 0.0 for value in rolling[1:]):

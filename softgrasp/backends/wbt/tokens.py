@@ -38,12 +38,8 @@ _PARTS = re.compile(
 class Cursor:
     """Position of the next token to read in a text."""
 
-    def __init__(self, text: str | Sequence[Token], file: str | Path) -> None:
-        """Begin at the first token.
-
-        Args:
-            text: A text, or its tokens, the last one of kind ``end``.
-            file: Its file, for messages.
+    def __init__(self, text: str, file: str | Path) -> None:
+        """Begin at the first token of a text; the file is for messages.
 
         Raises:
             DescriptionError: As ``tokens`` raises it; ``take`` too.
@@ -51,7 +47,7 @@ class Cursor:
         self.file = Path(file)
         self.notes: list[str] = []
         """Values that were changed."""
-        self._rest = tokens(text, file) if isinstance(text, str) else iter(text)
+        self._rest = tokens(text, file)
         self.token = next(self._rest)
         """The next token."""
 
@@ -62,13 +58,9 @@ class Cursor:
             self.token = next(self._rest)
         return token
 
-    def is_at(self, text: str) -> bool:
-        """Return whether the next token is the given bracket or word."""
-        return self.token.kind in ("bracket", "word") and self.token.text == text
-
     def skip(self, text: str) -> bool:
         """Skip the next token if it is the given bracket or word; return whether it was."""
-        here = self.is_at(text)
+        here = self.token.kind in ("bracket", "word") and self.token.text == text
         if here:
             self.take()
         return here

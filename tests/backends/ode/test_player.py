@@ -27,7 +27,9 @@ Viewpoint {{ }}
 DEF HAND Robot {{ name "hand" controller "job" controllerArgs [ "{out}" ] supervisor TRUE }}
 Solid {{ name "floor" boundingObject Box {{ size 1 1 0.1 }} }}
 DEF BLOCK Solid {{ translation 0 0 0.2 rotation 0.6 0 0.8 0.5 name "block"
-  boundingObject Box {{ size 0.1 0.1 0.1 }} physics Physics {{ }} }}
+  boundingObject Box {{ size 0.1 0.1 0.1 }}
+  physics Physics {{ density -1 mass 1 centerOfMass [ 0 0 0 ]
+    inertiaMatrix [ 2e-3 2e-3 2e-3 0 0 0 ] }} }}
 """
 TOSS = """
     import json, sys

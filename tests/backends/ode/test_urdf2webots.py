@@ -48,7 +48,8 @@ URDF = (
     + "</robot>"
 )  # fmt: skip
 HEAD = f"""#VRML_SIM R2025a utf8
-WorldInfo {{ basicTimeStep {1e3 * STEP} CFM 1e-10 }}
+WorldInfo {{ basicTimeStep {1e3 * STEP} CFM 1e-10
+  physicsDisableLinearThreshold 0 }}
 Viewpoint {{ }}
 """
 
@@ -77,7 +78,7 @@ def in_ode() -> np.ndarray:
     world = OdeWorld(tree)
     for joint in world.joints:
         if joint.motor is not None:
-            joint.motor.set_force(0.0)  # an untouched motor of Webots holds its joint
+            joint.motor.setForce(0.0)  # an untouched motor of Webots holds its joint
     track = []
     for _ in range(STEPS):
         world.step()

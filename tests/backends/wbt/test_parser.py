@@ -70,7 +70,7 @@ def test_hidden_fields_are_read():
     assert parse_world(text).nodes[0].fields["linearVelocity"] == (1.0, 2.0, 3.0)
 
 
-@pytest.mark.parametrize("version", ["R2021b", "R2023b", "R2025b"])
+@pytest.mark.parametrize("version", ["R2023b", "R2025b"])
 def test_versions_that_are_read(version: str):
     assert parse_world(f"#VRML_SIM {version} utf8\r\n").version == version
 
@@ -84,8 +84,8 @@ def test_deep_trees_are_read():
 @pytest.mark.parametrize(
     ("old", "new", "sentence"),
     [
-        ("#VRML_SIM R2025a utf8", "#VRML_SIM R2021a utf8", "1: expected a world of Webots"),
-        ("#VRML_SIM R2025a utf8", "#VRML_SIM V8.6 utf8", "1: expected a world of Webots R2021b"),
+        ("#VRML_SIM R2025a utf8", "#VRML_SIM R2023a utf8", "1: expected a world of Webots"),
+        ("#VRML_SIM R2025a utf8", "#VRML_SIM V8.6 utf8", "1: expected a world of Webots R2023b"),
         ("#VRML_SIM R2025a utf8", "#VRML V2.0 utf8", "1: expected '#VRML_SIM R2025a utf8' or"),
         ("WorldInfo {", "EXTERNPROTO Floor\nWorldInfo {", "3: EXTERNPROTO"),
         ("Viewpoint {", "Veiwpoint {", "13: no node 'Veiwpoint' can stand here, and no"),
