@@ -19,10 +19,16 @@ from numpy.typing import NDArray
 
 from softgrasp.backends.ode import bindings
 from softgrasp.backends.ode.bindings import NearCallback, Ode
-from softgrasp.backends.ode.joints import Joint, anchor_of
+from softgrasp.backends.ode.joints import Joint
 from softgrasp.backends.ode.solids import Body, Solid
-from softgrasp.backends.wbt.poses import Pose
-from softgrasp.backends.wbt.schema import Node, number, numbers, text, vector
+from softgrasp.backends.wbt.schema import (
+    Node,
+    Pose,
+    number,
+    numbers,
+    text,
+    vector,
+)
 from softgrasp.errors import SimulationError
 from softgrasp.mechanics import Array
 
@@ -286,12 +292,8 @@ class Pairing:
             # static bodies are None: a body with a joint to one of them collides with none
             return None
         robot = first.robot
-        if robot is not None and robot is second.robot and not robot.self_collision:
+        if robot is not None and robot is second.robot:
             return None
-        if bodies[0] is not None and bodies[1] is not None:
-            deep, high = sorted((first, second), key=_level, reverse=True)
-            if same_anchor_chain(deep, high):
-                return None
         rounded = self._rounded(one, two)
         surface_struct, max_contacts = self._materials.between(first.node, second.node)
         surface = np.frombuffer(bytes(surface_struct), dtype=np.uint8)
@@ -319,31 +321,6 @@ class Pairing:
             f"Solids {names}: this build of ODE cannot collide a cylinder with a cylinder, as "
             "Webots can; use another shape for one of them"
         )
-
-
-def same_anchor_chain(child: Solid, ancestor: Solid) -> bool:
-    """Return whether all hinges between two Solids have equal anchor coordinates.
-
-    Webots does not collide such bodies. It compares the numbers of the fields, which belong to
-    different frames, so that a chain of equal links can satisfy this.
-    """
-    first: tuple[float, ...] | None = None
-    at: Solid | None = child
-    while at is not None:
-        if at.body is ancestor.body and first is not None:
-            return True
-        if at.joint is not None and at.joint.node.type == "HingeJoint":
-            anchor = anchor_of(at.joint.node)
-            if first is None:
-                first = anchor
-            elif not np.allclose(first, anchor, rtol=0.0, atol=1e-9):
-                return False
-        at = at.parent
-    return False
-
-
-def _level(solid: Solid) -> int:
-    return 0 if solid.parent is None else 1 + _level(solid.parent)
 
 
 # Materials

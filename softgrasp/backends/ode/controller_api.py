@@ -23,8 +23,14 @@ from softgrasp.backends.ode.joints import Hinge, Joint, Motor, Slider
 from softgrasp.backends.ode.solids import Body, Geometries, Solid, Tree
 from softgrasp.backends.wbt import schema
 from softgrasp.backends.wbt.parser import World
-from softgrasp.backends.wbt.poses import Pose
-from softgrasp.backends.wbt.schema import Node, Value, flag, number, text
+from softgrasp.backends.wbt.schema import (
+    Node,
+    Pose,
+    Value,
+    flag,
+    number,
+    text,
+)
 from softgrasp.backends.wbt.tokens import plain_text
 from softgrasp.errors import DivergedError, SimulationError
 from softgrasp.mechanics import Array
@@ -35,6 +41,7 @@ SIMULATED: dict[str, dict[str, Value]] = {
     "WorldInfo": {"defaultDamping": None, "physicsDisableLinearThreshold": 0.0},
     "ContactProperties": {"forceDependentSlip": [0.0]},
     "Physics": {"damping": None},
+    "Robot": {"selfCollision": False},
     "Transform": {"scale": (1.0, 1.0, 1.0)},
     "HingeJointParameters": {"staticFriction": 0.0},
     "JointParameters": {"staticFriction": 0.0},

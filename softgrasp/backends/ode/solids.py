@@ -13,15 +13,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from softgrasp.backends.ode.bindings import Ode
-from softgrasp.backends.wbt.poses import IDENTITY, Mass, Pose, pose_of, symmetric, together
 from softgrasp.backends.wbt.schema import (
+    IDENTITY,
     JOINTS,
     SOLIDS,
+    Mass,
     Node,
-    flag,
+    Pose,
     integers,
     number,
+    pose_of,
+    symmetric,
     text,
+    together,
     vector,
     vectors,
 )
@@ -43,7 +47,7 @@ class Geometries:
         self._kept: list[Any] = []
         self.owners: dict[int, Solid] = {}
         """Solid of each geometry, by its handle."""
-        robots = {id(s.robot): s.robot for s in solids if s.robot and not s.robot.self_collision}
+        robots = dict.fromkeys(id(solid.robot) for solid in solids if solid.robot)
         bits = {key: 1 << (1 + index % 30) for index, key in enumerate(robots)}
         for solid in solids:
             for shape in solid.shapes:
@@ -230,11 +234,6 @@ class Solid:
     def name(self) -> str:
         """Return the name field of the Solid."""
         return text(self.node, "name")
-
-    @property
-    def self_collision(self) -> bool:
-        """Return whether parts of this Robot collide with each other."""
-        return self.node.type == "Robot" and flag(self.node, "selfCollision")
 
 
 @dataclass(eq=False, slots=True)

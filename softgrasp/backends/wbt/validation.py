@@ -21,7 +21,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from softgrasp.backends.wbt.parser import World, read_world
-from softgrasp.backends.wbt.poses import symmetric
 from softgrasp.backends.wbt.schema import (
     DEVICES,
     JOINTS,
@@ -33,6 +32,7 @@ from softgrasp.backends.wbt.schema import (
     number,
     numbers,
     rules,
+    symmetric,
     text,
     value,
     vector,

@@ -11,8 +11,11 @@ from scipy.spatial.transform import Rotation
 
 from softgrasp.backends.ode.collision import touching
 from softgrasp.backends.ode.controller_api import OdeWorld
-from softgrasp.backends.wbt.poses import IDENTITY, Pose
-from softgrasp.backends.wbt.schema import Node
+from softgrasp.backends.wbt.schema import (
+    IDENTITY,
+    Node,
+    Pose,
+)
 from softgrasp.errors import SimulationError
 from tests.backends.ode.worlds import (
     ball,
@@ -245,34 +248,10 @@ def touches(ode: OdeWorld, name: str) -> bool:
     return any(named(ode, name) in (pair.first, pair.second) for pair in pairs)
 
 
-def test_a_robot_touches_itself_only_where_self_collision_is_set() -> None:
+def test_parts_of_a_robot_pass_through_each_other() -> None:
     quiet = built(two_links(), gravity=0.0)
     quiet.step()
     assert quiet.contacts.count == 0
-    touching = built(two_links(anchor=-0.09, selfCollision=True), gravity=0.0)
-    touching.step()
-    assert touches(touching, "two")
-    assert touches(touching, "robot")
-    assert not touches(touching, "one")
-
-
-def test_hinges_with_the_same_anchor_numbers_let_their_bodies_pass() -> None:
-    bound = node("Box", size=(0.1, 0.1, 0.1))
-    for second, expected in ((0.02, 0), (0.03, 1)):
-        inner: Node | None = None
-        for index, anchor in reversed(list(enumerate((0.02, 0.02, second)))):
-            link = solid(
-                f"link{index}",
-                translation=(anchor, 0.0, 0.0),
-                boundingObject=bound,
-                physics=physics(0.1),
-                children=[] if inner is None else [inner],
-            )
-            inner = hinge(link, anchor=(anchor, 0.0, 0.0))
-        assert inner is not None
-        ode = built(robot(inner, selfCollision=True), gravity=0.0)
-        ode.step()
-        assert min(ode.contacts.count, 1) == expected
 
 
 def test_a_body_on_a_standing_base_passes_through_all_that_stands() -> None:

@@ -9,8 +9,12 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from softgrasp.backends.ode.solids import Tree
-from softgrasp.backends.wbt.poses import IDENTITY, Pose, pose_of
-from softgrasp.backends.wbt.schema import Node
+from softgrasp.backends.wbt.schema import (
+    IDENTITY,
+    Node,
+    Pose,
+    pose_of,
+)
 from softgrasp.errors import SimulationError
 from tests.backends.ode.worlds import (
     ball,
