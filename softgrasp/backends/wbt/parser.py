@@ -20,11 +20,9 @@ from pathlib import Path
 from softgrasp.backends.wbt.schema import (
     FieldType,
     Node,
-    Steps,
     Value,
     allowed,
     fields,
-    finish,
     list_held_nodes,
     node_types,
     oldest_version,
@@ -36,6 +34,8 @@ from softgrasp.plugin_api import check_size, loader
 
 MAX_WORLD = 16 * 10**6
 """Largest size of a world [bytes]; public ones have at most 2.3 MB."""
+MAX_DEPTH = 200
+"""Largest number of nodes within one another; a finger has two for each joint."""
 MAX_NODES = 500_000
 """Largest number of nodes, each USE counted."""
 MAX_LENGTH = 1e4
@@ -101,7 +101,7 @@ def read_world(path: str | Path) -> World:
     counts: dict[int, int] = {}
     total = 0
     for node in world.nodes:
-        total += finish(_count(node, counts))
+        total += _count(node, counts)
         if total > MAX_NODES:
             raise DescriptionError(
                 f"expected at most {MAX_NODES} nodes, each USE counted, found more",
@@ -133,12 +133,10 @@ def parse_world(text: str, file: str | Path = "world.wbt") -> World:
     return World(version, nodes, Path(file), reader.declared, reader.cursor.notes)
 
 
-def _count(node: Node, counts: dict[int, int]) -> Steps[int]:
+def _count(node: Node, counts: dict[int, int]) -> int:
     """Return the number of nodes in a node, itself included; it holds itself nowhere."""
     if id(node) not in counts:
-        total = 1
-        for _, inner in list_held_nodes(node):
-            total += yield _count(inner, counts)
+        total = 1 + sum(_count(inner, counts) for _, inner in list_held_nodes(node))
         counts[id(node)] = min(total, MAX_NODES + 1)
     return counts[id(node)]
 
@@ -184,7 +182,7 @@ def _version(text: str, file: str | Path) -> str:
 
 
 class Reader:
-    """Parser of nodes by recursive descent in ``finish``, as long fingers are deep trees."""
+    """Parser of nodes by recursive descent."""
 
     def __init__(self, cursor: Cursor) -> None:
         """Begin at the first token."""
@@ -192,6 +190,7 @@ class Reader:
         self.declared: list[str] = []
         """Addresses of the declared PROTO files."""
         self.names: dict[str, Node] = {}
+        self._depth = 0
 
     def nodes(self) -> list[Node]:
         """Read all top-level nodes and declarations."""
@@ -202,10 +201,10 @@ class Reader:
                 address = read_value(cursor, FieldType("SFString", ""), "EXTERNPROTO")
                 self.declared.append(str(address))
             else:
-                nodes.append(finish(self._node(slot("world"), None, bounding=False)))
+                nodes.append(self._node(slot("world"), None, bounding=False))
         return nodes
 
-    def _node(self, types: tuple[str, ...], field: str | None, *, bounding: bool) -> Steps[Node]:
+    def _node(self, types: tuple[str, ...], field: str | None, *, bounding: bool) -> Node:
         """Read USE and a name, or a new node.
 
         Args:
@@ -221,12 +220,16 @@ class Reader:
         line, node_type = cursor.token.line, cursor.take().text
         cursor.expect("{", f"that opens the {node_type}", field)
         node = Node(node_type, {}, name, line)
+        self._depth += 1
+        if self._depth > MAX_DEPTH:
+            raise cursor.error(f"expected at most {MAX_DEPTH} nodes within one another, found more")
         while not cursor.skip("}"):
-            yield self._field(node, bounding)
+            self._field(node, bounding)
+        self._depth -= 1
         self.names |= {name: node} if name else {}
         return node
 
-    def _field(self, node: Node, bounding: bool) -> Steps[None]:
+    def _field(self, node: Node, bounding: bool) -> None:
         """Read the name of a field of a node and its value."""
         cursor, token = self.cursor, self.cursor.token
         if token.kind != "word":
@@ -246,14 +249,14 @@ class Reader:
             raise cursor.error("expected it once, found it again", field)
         cursor.take()
         if field_type is None:
-            node.fields[key] = yield self._by_form(field, bounded)
+            node.fields[key] = self._by_form(field, bounded)
         elif field_type.type.endswith("Node"):
             inner = allowed(node.type, key, bounding=bounding)
-            node.fields[key] = yield self._nodes_of(field_type.type, inner, field, bounded)
+            node.fields[key] = self._nodes_of(field_type.type, inner, field, bounded)
         else:
             node.fields[key] = read_value(cursor, field_type, field)
 
-    def _by_form(self, field: str, bounding: bool) -> Steps[Value]:
+    def _by_form(self, field: str, bounding: bool) -> Value:
         """Read the value of a field of unknown type, with all nodes in it.
 
         Args:
@@ -265,7 +268,7 @@ class Reader:
             items: list[Value] = []
             while cursor.token.kind in ("number", "string") or cursor.token.text in FLAGS:
                 items.append(plain_by_form(cursor, field))
-            items += yield self._items((), field, line, bounding)
+            items += self._items((), field, line, bounding)
             return items
         if cursor.skip("NULL"):
             return None
@@ -276,29 +279,23 @@ class Reader:
             return parts[0] if len(parts) == 1 else tuple(parts)
         if cursor.token.kind == "string" or cursor.token.text in FLAGS:
             return plain_by_form(cursor, field)
-        node: Node = yield self._node((), field, bounding=bounding)
-        return node
+        return self._node((), field, bounding=bounding)
 
-    def _nodes_of(
-        self, kind: str, types: tuple[str, ...], field: str, bounding: bool
-    ) -> Steps[Value]:
+    def _nodes_of(self, kind: str, types: tuple[str, ...], field: str, bounding: bool) -> Value:
         """Read the value of a field that holds nodes: a list, NULL, or one node."""
         line = self.cursor.token.line
         if kind == "MFNode" and self.cursor.skip("["):
-            nodes: list[Value] = yield self._items(types, field, line, bounding)
-            return nodes
+            return self._items(types, field, line, bounding)
         if kind == "SFNode" and self.cursor.skip("NULL"):
             return None
-        node: Node = yield self._node(types, field, bounding=bounding)
+        node = self._node(types, field, bounding=bounding)
         return [node] if kind == "MFNode" else node
 
-    def _items(
-        self, types: tuple[str, ...], field: str, line: int, bounding: bool
-    ) -> Steps[list[Value]]:
+    def _items(self, types: tuple[str, ...], field: str, line: int, bounding: bool) -> list[Value]:
         """Read nodes up to the end of the list that was opened in a line."""
         items: list[Value] = []
         while self.cursor.has_item(line, field):
-            items.append((yield self._node(types, field, bounding=bounding)))
+            items.append(self._node(types, field, bounding=bounding))
         return items
 
     def _used(self, types: tuple[str, ...], field: str | None) -> Node:

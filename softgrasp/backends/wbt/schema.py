@@ -8,11 +8,11 @@ know the defaults.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeAlias, TypeVar, Union, cast
+from typing import Any, NamedTuple, Union, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -173,27 +173,6 @@ def list_held_nodes(node: Node) -> Iterator[tuple[str, Node]]:
     for key in node.fields:
         for inner in node.nodes(key):
             yield key, inner
-
-
-T = TypeVar("T")
-Steps: TypeAlias = Generator[Any, Any, T]
-"""A recursive function that yields its calls, of which ``finish`` sends back the results."""
-
-
-def finish(steps: Steps[T]) -> T:
-    """Run a recursive function on trees of any depth; each yield returns the result of a call."""
-    calls: list[Steps[Any]] = [steps]
-    result: Any = None
-    while calls:
-        try:
-            call = calls[-1].send(result)
-        except StopIteration as end:
-            calls.pop()
-            result = end.value
-        else:
-            calls.append(call)
-            result = None
-    return cast("T", result)
 
 
 @cache

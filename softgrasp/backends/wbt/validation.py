@@ -6,7 +6,7 @@ suggests. Most are rows of the schema table (``schema.rules``). Sources: the ref
 Webots R2025a and the issues of cyberbotics/webots that are named below.
 
 No library does this: urdf2webots writes worlds but cannot read them, and Webots has no offline
-check. A world that urdf2webots has written has no problem here (``tests/backends/wbt``).
+check. A world that urdf2webots has written has no problem here (``tests/backends/ode``).
 """
 
 from __future__ import annotations

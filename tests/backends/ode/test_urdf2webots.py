@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from softgrasp.backends.wbt import parse_world
+from softgrasp.backends.wbt import parse_world, problems
 from tests.sim.engines import require_engine
 
 importer = pytest.importorskip(
@@ -71,6 +71,7 @@ def in_ode() -> np.ndarray:
     from softgrasp.backends.ode.controller_api import OdeWorld
 
     tree = parse_world(HEAD + importer.convertUrdfContent(URDF, robotName="twig"))
+    assert problems(tree, min_step=0.0) == []
     robot = tree.nodes[2]
     angle = float(np.linalg.norm(TURN))
     robot.fields["rotation"] = (*(TURN / angle).tolist(), angle)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from softgrasp.backends.wbt import parse_world, problems, read_world
+from softgrasp.backends.wbt import parse_world, problems, read_world, world_text
 from softgrasp.backends.wbt.tokens import Token, tokens
 from softgrasp.errors import DescriptionError
 from tests.backends.wbt.pinch import FILE, GOOD, changed
@@ -75,10 +75,15 @@ def test_versions_that_are_read(version: str):
     assert parse_world(f"#VRML_SIM {version} utf8\r\n").version == version
 
 
-def test_deep_trees_are_read():
-    depth = 5000
-    text = HEADER + "Group { children [ " * depth + "] }" * depth
-    assert len(list(parse_world(text).walk())) == depth
+def test_trees_are_read_up_to_200_nodes_within_one_another():
+    def nested(depth: int) -> str:
+        return HEADER + "Group { children [ " * depth + "] }" * depth
+
+    world = parse_world(nested(200))
+    assert len(list(world.walk())) == 200
+    assert parse_world(world_text(world.nodes)).version == "R2025a"
+    with pytest.raises(DescriptionError, match="at most 200 nodes within one another, found more"):
+        parse_world(nested(201))
 
 
 @pytest.mark.parametrize(
