@@ -3,7 +3,7 @@
 A grasp is compared in its status, contacts and their times, normal forces, joint angles, position
 of the object, held loads, critical load and convergence; a release in its pose at rest, motion,
 first mode, settling time and convergence. Where friction across a finger can carry a part of its
-load, statics leaves the normal force open; ``ambiguous_contacts`` quantifies this.
+load, statics leaves the normal force open; ``ambiguity`` quantifies this.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 import mujoco
 import numpy as np
@@ -36,7 +35,6 @@ from softgrasp.comparison.runs import (
     force_at,
     force_name,
     force_per_sample,
-    still_changing,
     total_force_note,
 )
 from softgrasp.continuum.statics import GRAVITY
@@ -56,7 +54,6 @@ QUANTITIES = {
     "first_touch": ("First touch{}", "s", "samples"),
     "stop": ("Established contact{}", "s", "samples"),
     "normal_force": ("{} of {} at rest", "N", "%"),
-    "force_after_closing": ("{} of {} at the end of the closure", "N", "%"),
     "joint_angles": ("Angle of {} at rest", "deg", "deg"),
     "displacement": ("Position of the object at rest", "mm", "mm"),
     "agreement": ("Held or dropped", "", "loads"),
@@ -111,10 +108,7 @@ def grasp_findings(runs: GraspRuns, tolerances: Tolerances) -> list[Finding]:
     touching = [set(bodies_in_contact(result)) for result in runs.resting.values()]
     shared = sorted(set.intersection(*touching))
     if shared:
-        findings += [
-            normal_force(runs, shared, tolerances.normal_force_percent),
-            force_after_closing(runs, shared),
-        ]
+        findings.append(normal_force(runs, shared, tolerances.normal_force_percent))
     findings += [joint_angles(runs, tolerances), displacement(runs, tolerances.displacement_mm)]
     findings += agreement(runs, tolerances.threshold_percent)
     findings += critical_load(runs, tolerances.threshold_percent)
@@ -165,35 +159,18 @@ def normal_force(runs: GraspRuns, bodies: list[str], percent: float) -> Finding:
     """Compare normal forces at rest, of the body with the largest difference."""
     worst, body, largest = farthest_force(runs.resting, bodies)
     notes = [f"{REST:g} s after closing", *total_force_note(runs.resting)]
-    for name, result in runs.resting.items():
-        change = still_changing(result)
-        if change > 0.1 * percent:
-            notes.append(f"in {name} forces still change by {change:.2g} % in a tenth of a second")
     first = next(iter(runs.resting.values()))
-    notes += _stops(runs, bodies)
-    notes += [contact.sentence for contact in ambiguous_contacts(first, [body])]
+    notes += [*_stops(runs, bodies), *filter(None, [ambiguity(first, body)])]
     values = {name: force_at(result, body) for name, result in runs.resting.items()}
     force, note = force_name(runs.resting), "; ".join(notes)
     return _finding("normal_force", values, (worst, largest), percent, note, force, body)
 
 
-def force_after_closing(runs: GraspRuns, bodies: list[str]) -> Finding:
-    """Report normal forces at the end of the closure, without tolerance: friction still creeps."""
-    ends = {name: _closed_at(result) for name, result in runs.closing.items()}
-    worst, body, largest = farthest_force(runs.closing, bodies, ends)
-    values = {name: force_at(result, body, ends[name]) for name, result in runs.closing.items()}
-    force, note = force_name(runs.closing), "without tolerance: forces are compared at rest"
-    return _finding("force_after_closing", values, (worst, largest), None, note, force, body)
-
-
-def farthest_force(
-    results: Mapping[str, GraspResult], bodies: list[str], times: Mapping[str, float] | None = None
-) -> tuple[str, str, float]:
-    """Return engine and body whose force differs most [%] at times [s], else at the end."""
+def farthest_force(results: Mapping[str, GraspResult], bodies: list[str]) -> tuple[str, str, float]:
+    """Return engine and body whose force at the end differs most [%]."""
     apart: dict[tuple[str, str], float] = {}
     for body in bodies:
-        at = times or dict.fromkeys(results)
-        forces = {name: force_at(result, body, at[name]) for name, result in results.items()}
+        forces = {name: force_at(result, body) for name, result in results.items()}
         apart |= {(name, body): gap for name, gap in percents(forces).items()}
     (worst, body), largest = farthest(apart)
     return (worst if largest else ""), body, largest
@@ -215,13 +192,6 @@ def _stops(runs: GraspRuns, bodies: list[str]) -> list[str]:
                     f"its force by up to {increase:.2g} %"
                 )
     return remarks
-
-
-def _closed_at(result: GraspResult) -> float:
-    """Return the time of the last sample of the closure [s]."""
-    if result.hold is None:
-        return float(result.time[-1])
-    return result.hold.start_s - result.scene.control_period
 
 
 # Hold tests and convergence
@@ -504,50 +474,35 @@ def largest(angles: Array) -> float:
 # Statically indeterminate normal forces
 
 
-class NormalForceAmbiguity(NamedTuple):
-    """Angle of a contact normal to the motion of its finger, and the effect on the force."""
+def ambiguity(result: GraspResult, body: str) -> str:
+    """Describe by how much the normal force of a body at rest does not follow from joint moments.
 
-    body: str
-    angle: float
-    """Angle between the normal and the directions in which the joints move the point [rad]."""
-    spread: float
-    """Largest over smallest normal force at equal joint moments, minus 1 [–].
+    With the angle α between the normal and the directions in which the joints move the point, joint
+    moments are proportional to N·cos α + T·sin α, where T is friction across the finger, of either
+    sign and at most µ·N. So N lies between F/(cos α + µ·sin α) and F/(cos α − µ·sin α).
 
-    With the angle α, joint moments are proportional to N·cos α + T·sin α, where T is friction
-    across the finger, of either sign and at most µ·N. So N lies between F/(cos α + µ·sin α) and
-    F/(cos α − µ·sin α).
+    Returns:
+        A sentence; empty where friction hardly contributes.
     """
-
-    @property
-    def sentence(self) -> str:
-        """Sentence with the spread of normal forces at equal joint moments."""
-        open_by = f"{100 * self.spread:.0f} %" if math.isfinite(self.spread) else "any amount"
-        return (
-            f"{self.body} presses at {math.degrees(self.angle):.0f}° across the plane in which its "
-            f"finger moves; friction across it can carry a part, so that equal joint moments allow "
-            f"normal forces that differ by {open_by}"
-        )
-
-
-def ambiguous_contacts(result: GraspResult, bodies: list[str]) -> list[NormalForceAmbiguity]:
-    """Find bodies of a run at rest whose normal forces do not follow from joint moments alone."""
+    contact = result.contact_of(body)
+    if contact.normal is None or not contact.finger:
+        return ""
     model = compile_model(result.scene)
     data = mujoco.MjData(model)
     mujoco.mj_resetDataKeyframe(model, data, 0)
     for name, value in result.joints.items():
         data.joint(name).qpos[0] = value
     mujoco.mj_forward(model, data)
-    friction = result.contact_model.used.static_friction
-    ambiguities = []
-    for body in bodies:
-        contact = result.contact_of(body)
-        if contact.normal is not None and contact.finger:
-            angle = _angle(model, data, contact)
-            if angle > MIN_ANGLE:
-                product = friction * math.tan(angle)
-                spread = 2.0 * product / (1.0 - product) if product < 1.0 else math.inf
-                ambiguities.append(NormalForceAmbiguity(body, angle, spread))
-    return ambiguities
+    angle = _angle(model, data, contact)
+    if angle <= MIN_ANGLE:
+        return ""
+    product = result.contact_model.used.static_friction * math.tan(angle)
+    spread = f"{200 * product / (1 - product):.0f} %" if product < 1 else "any amount"
+    return (
+        f"{body} presses at {math.degrees(angle):.0f}° across the plane in which its finger moves; "
+        "friction across it can carry a part, so that equal joint moments allow normal forces that "
+        f"differ by {spread}"
+    )
 
 
 def _angle(model: mujoco.MjModel, data: mujoco.MjData, contact: BodyContact) -> float:

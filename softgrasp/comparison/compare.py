@@ -145,11 +145,6 @@ class CrosscheckResult:
         return tuple(name for name in self.backends if name in diverged)
 
     @property
-    def rerun_command(self) -> str:
-        """Command line or Python call that repeats the comparison."""
-        return self.command or python_call(self.subject, self.backends, self.tolerances, self.quick)
-
-    @property
     def passed(self) -> bool:
         """Whether every difference is within its tolerance."""
         return all(finding.passed for finding in self.findings)
@@ -279,23 +274,6 @@ def command_line(
     return shlex.join([*words, "--quick"] if quick else words)
 
 
-def python_call(
-    subject: GraspScene | FingerRelease,
-    backends: tuple[str, ...],
-    tolerances: Tolerances,
-    quick: bool,
-) -> str:
-    """Write the Python call of a comparison."""
-    words = ["release" if isinstance(subject, FingerRelease) else "scene", f"{backends!r}"]
-    changed = tolerances.model_dump(exclude_defaults=True)
-    if changed:
-        fields = ", ".join(f"{name}={value!r}" for name, value in changed.items())
-        words.append(f"tolerances=sg.comparison.Tolerances({fields})")
-    if quick:
-        words.append("quick=True")
-    return f"sg.comparison.crosscheck({', '.join(words)})"
-
-
 # Files
 
 
@@ -335,7 +313,7 @@ def load_crosscheck(directory: str | Path) -> CrosscheckResult:
         if version != SCHEMA_VERSION:
             raise ResultError(
                 f"{path}: expected schema_version {SCHEMA_VERSION}, found {version}; another "
-                f"softgrasp wrote it: {data.get('rerun_command', 'softgrasp crosscheck')}"
+                f"softgrasp wrote it: {data.get('rerun_command') or 'softgrasp crosscheck'}"
             )
         runs: GraspRuns | ReleaseRuns
         subject: GraspScene | FingerRelease
@@ -400,7 +378,7 @@ def document(result: CrosscheckResult) -> dict[str, Any]:
         "passed": result.passed,
         "message": result.summary,
         "quick": result.quick,
-        "rerun_command": result.rerun_command,
+        "rerun_command": result.command,
         "findings": [_finding(finding) for finding in result.findings],
         "engines": {
             name: {"version": engine.version, **engine.parameters}

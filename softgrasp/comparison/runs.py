@@ -66,8 +66,6 @@ ProgressCallback = Callable[[str, float | None], None]
 """Function of a message and the completed fraction, 0 to 1."""
 EMULATES = {"ode": "with the rules of Webots R2025a, not compared with Webots itself"}
 """Notes beside the names of engines."""
-LATE = 0.1
-"""Time before the end at which forces are sampled, to detect changes [s]."""
 
 
 # Releases
@@ -426,21 +424,10 @@ def bodies_in_contact(result: GraspResult) -> tuple[str, ...]:
     return tuple(contact.body for contact in result.contacts if contact.in_contact)
 
 
-def force_at(result: GraspResult, body: str, time: float | None = None) -> float:
-    """Normal force of a body at a time [s], by default at the end [N]."""
+def force_at(result: GraspResult, body: str) -> float:
+    """Normal force of a body at the end [N]."""
     names: list[str] = result.contact_bodies.tolist()
-    row = -1 if time is None else int(np.searchsorted(result.time, time - 1e-9))
-    return float(result.normal_force[min(row, len(result.time) - 1), names.index(body)])
-
-
-def still_changing(result: GraspResult) -> float:
-    """Largest relative change of a normal force within the last tenth of a second [%]."""
-    end = float(result.time[-1])
-    changes = []
-    for body in bodies_in_contact(result):
-        now, before = force_at(result, body), force_at(result, body, end - LATE)
-        changes.append(100.0 * abs(now - before) / now if now > 0.0 else 0.0)
-    return max(changes, default=0.0)
+    return float(result.normal_force[-1, names.index(body)])
 
 
 def force_per_sample(result: GraspResult, body: str) -> float:

@@ -83,7 +83,7 @@ def write_crosscheck_report(result: CrosscheckResult, directory: str | Path) -> 
             for title, path, text, names in shown
         ],
         engines=_engines(result),
-        command=result.rerun_command,
+        command=result.command,
     )  # fmt: skip
     return [*with_numbers(path for _, path, *_ in shown), write_text(directory / REPORT, html)]
 
@@ -103,7 +103,7 @@ def _draw(result: CrosscheckResult, directory: Path) -> list[Drawn]:
     return [
         (f"{force}s", draw_forces(runs, directory / "crosscheck_forces.png"),
          "Left: all bodies at rest; right: the body with the largest difference.",
-         ("normal_force", "force_after_closing", "stop")),
+         ("normal_force", "stop")),
         ("Held or dropped", draw_loads(runs, limits, directory / "crosscheck_loads.png"),
          "Hold tests with lighter and heavier objects; lines: critical load of each engine.",
          ("agreement", "critical_load")),

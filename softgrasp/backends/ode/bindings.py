@@ -28,15 +28,11 @@ from softgrasp.errors import BackendUnavailable
 Array = NDArray[np.float64]
 NearCallback: Any = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 FUNCTIONS = """
-InitODE2:i i | AllocateODEDataForThread:i u | RandSetSeed: u | CloseODE:
-WorldCreate:p | WorldDestroy: p | WorldSetGravity: prrr | WorldSetERP: pr | WorldSetCFM: pr
-WorldStep:i pr | WorldSetAutoDisableFlag: pi | WorldSetAutoDisableTime: pr
-WorldSetAutoDisableSteps: pi | WorldSetAutoDisableLinearThreshold: pr
-WorldSetAutoDisableAngularThreshold: pr
+InitODE2:i i | AllocateODEDataForThread:i u | RandSetSeed: u
+WorldCreate:p | WorldSetGravity: prrr | WorldSetERP: pr | WorldSetCFM: pr | WorldStep:i pr
 BodyCreate:p p | BodySetMass: pp | BodySetPosition: prrr | BodySetRotation: pp
 BodyGetPosition:v p | BodyGetRotation:v p | BodyGetLinearVel:v p | BodyGetAngularVel:v p
 BodySetLinearVel: prrr | BodySetAngularVel: prrr | BodyAddForce: prrr
-BodyEnable: p | BodyIsEnabled:i p
 JointCreateHinge:p pp | JointCreateSlider:p pp | JointCreateAMotor:p pp | JointCreateLMotor:p pp
 JointCreateContact:p ppp | JointAttach: ppp | JointSetFeedback: pp
 JointGroupCreate:p i | JointGroupEmpty: p
@@ -47,7 +43,7 @@ JointAddSliderForce: pr | JointSetSliderParam: pir
 JointSetAMotorMode: pi | JointSetAMotorNumAxes: pi | JointSetAMotorAxis: piirrr
 JointSetAMotorAngle: pir | JointSetAMotorParam: pir
 JointSetLMotorNumAxes: pi | JointSetLMotorAxis: piirrr | JointSetLMotorParam: pir
-HashSpaceCreate:p p | SpaceDestroy: p | SpaceCollide: ppn
+HashSpaceCreate:p p | SpaceCollide: ppn
 CreateSphere:p pr | CreateBox:p prrr | CreateCapsule:p prr | CreateCylinder:p prr
 CreatePlane:p prrrr | CreateTriMesh:p ppppp | GeomTriMeshDataCreate:p
 GeomTriMeshDataBuildDouble: ppiipii
@@ -65,7 +61,7 @@ INFINITY = float("inf")
 LO_STOP, HI_STOP, VELOCITY, LARGEST_FORCE, NORMAL_CFM, STOP_ERP, STOP_CFM = 0, 1, 2, 5, 8, 9, 10
 """dParamLoStop … dParamStopCFM; dParamCFM is that of a motor."""
 AMOTOR_USER = 0
-BOUNCE, SOFT_ERP, SOFT_CFM, SLIP_1, SLIP_2, ROLLING, APPROX_1 = 4, 8, 16, 256, 512, 1024, 0x7000
+BOUNCE, SOFT_ERP, SOFT_CFM, ROLLING, APPROX_1 = 4, 8, 16, 1024, 0x7000
 """dContactBounce … dContactApprox1."""
 AXIS_DEPENDENT = 1
 CAPSULE_CLASS, CYLINDER_CLASS, TRIMESH_CLASS = 2, 3, 8

@@ -19,10 +19,16 @@ from numpy.typing import NDArray
 
 from softgrasp.backends.ode import bindings
 from softgrasp.backends.ode.bindings import NearCallback, Ode
-from softgrasp.backends.ode.joints import Joint, anchor_of
+from softgrasp.backends.ode.joints import Joint
 from softgrasp.backends.ode.solids import Body, Solid
-from softgrasp.backends.wbt.poses import Pose
-from softgrasp.backends.wbt.schema import Node, number, numbers, text, vector
+from softgrasp.backends.wbt.schema import (
+    Node,
+    Pose,
+    number,
+    numbers,
+    text,
+    vector,
+)
 from softgrasp.errors import SimulationError
 from softgrasp.mechanics import Array
 
@@ -59,12 +65,11 @@ class Contacts:
         world: ODE's world.
         space: ODE's space with all geometries.
         pairing: Rules about which geometries touch.
-        sleep: Whether bodies can fall asleep.
     """
 
-    def __init__(self, ode: Ode, world: int, space: int, pairing: Pairing, sleep: bool) -> None:
+    def __init__(self, ode: Ode, world: int, space: int, pairing: Pairing) -> None:
         self._ode, self._world, self._space = ode, world, space
-        self._pairing, self._sleep = pairing, sleep
+        self._pairing = pairing
         self._pairs: dict[tuple[int, int], Pair | None] = {}
         self._group = ode.JointGroupCreate(0)
         self._candidates = CollisionPoints(ode)
@@ -126,9 +131,7 @@ class Contacts:
     def _collide(self, pair: Pair, first: int, second: int) -> None:
         ode, candidates = self._ode, self._candidates
         points = candidates.sample(pair, first, second)
-        if len(points) == 0 or (
-            self._sleep and not any(map(ode.BodyIsEnabled, filter(None, pair.bodies)))
-        ):
+        if len(points) == 0:
             return
         begin = self.count
         end = begin + len(points)
@@ -289,12 +292,8 @@ class Pairing:
             # static bodies are None: a body with a joint to one of them collides with none
             return None
         robot = first.robot
-        if robot is not None and robot is second.robot and not robot.self_collision:
+        if robot is not None and robot is second.robot:
             return None
-        if bodies[0] is not None and bodies[1] is not None:
-            deep, high = sorted((first, second), key=_level, reverse=True)
-            if same_anchor_chain(deep, high):
-                return None
         rounded = self._rounded(one, two)
         surface_struct, max_contacts = self._materials.between(first.node, second.node)
         surface = np.frombuffer(bytes(surface_struct), dtype=np.uint8)
@@ -324,31 +323,6 @@ class Pairing:
         )
 
 
-def same_anchor_chain(child: Solid, ancestor: Solid) -> bool:
-    """Return whether all hinges between two Solids have equal anchor coordinates.
-
-    Webots does not collide such bodies. It compares the numbers of the fields, which belong to
-    different frames, so that a chain of equal links can satisfy this.
-    """
-    first: tuple[float, ...] | None = None
-    at: Solid | None = child
-    while at is not None:
-        if at.body is ancestor.body and first is not None:
-            return True
-        if at.joint is not None and at.joint.node.type == "HingeJoint":
-            anchor = anchor_of(at.joint.node)
-            if first is None:
-                first = anchor
-            elif not np.allclose(first, anchor, rtol=0.0, atol=1e-9):
-                return False
-        at = at.parent
-    return False
-
-
-def _level(solid: Solid) -> int:
-    return 0 if solid.parent is None else 1 + _level(solid.parent)
-
-
 # Materials
 
 
@@ -369,8 +343,8 @@ class Materials:
     def between(self, first: Node, second: Node) -> tuple[Any, int]:
         """Return the surface parameters of two Solids and their largest number of contact points.
 
-        Of several friction or slip coefficients, which Webots uses for directions of textures, the
-        first counts.
+        Of several friction coefficients, which Webots uses for directions of textures, the first
+        counts.
         """
         pair = (text(first, "contactMaterial"), text(second, "contactMaterial"))
         node = self._known.get(pair, DEFAULT)
@@ -386,13 +360,10 @@ def _surface(node: Node) -> Any:
     surface.bounce = number(node, "bounce")
     surface.bounce_vel = number(node, "bounceVelocity")
     surface.soft_erp, surface.soft_cfm = number(node, "softERP"), number(node, "softCFM")
-    surface.slip1 = surface.slip2 = numbers(node, "forceDependentSlip")[0]
     rolling = [_or_infinity(value) for value in vector(node, "rollingFriction")]
     surface.rho, surface.rho2, surface.rhoN = rolling
     if surface.bounce != 0.0:
         surface.mode |= bindings.BOUNCE
-    if surface.slip1 != 0.0:
-        surface.mode |= bindings.SLIP_1 | bindings.SLIP_2
     if any(value > 0.0 for value in rolling):
         surface.mode |= bindings.ROLLING
         if any(value > 0.0 for value in rolling[1:]):

@@ -1,8 +1,9 @@
 """Worlds in ODE by the rules of Webots, and its Python module ``controller`` for them.
 
-Methods have the names and behaviour of Webots (reference manual R2025a), as far as the controller
-of our worlds needs them (``softgrasp_job.py`` in ``webots/controller/``); a missing one is an
-``AttributeError``. ``install`` makes ``import controller`` find this module.
+What the worlds of softgrasp have is simulated; ``SIMULATED`` lists the fields of others that are
+refused. Methods have the names and behaviour of Webots (reference manual R2025a), as far as the
+controller of our worlds needs them (``softgrasp_job.py`` in ``webots/controller/``); a missing one
+is an ``AttributeError``. ``install`` makes ``import controller`` find this module.
 """
 
 from __future__ import annotations
@@ -17,30 +18,46 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from softgrasp.backends.ode import bindings
-from softgrasp.backends.ode.bindings import Ode
 from softgrasp.backends.ode.collision import ContactForce, Contacts, Materials, Pairing
-from softgrasp.backends.ode.joints import Hinge, Joint, Slider
-from softgrasp.backends.ode.joints import Motor as MotorLaw
+from softgrasp.backends.ode.joints import Hinge, Joint, Motor, Slider
 from softgrasp.backends.ode.solids import Body, Geometries, Solid, Tree
 from softgrasp.backends.wbt import schema
 from softgrasp.backends.wbt.parser import World
-from softgrasp.backends.wbt.poses import Pose
-from softgrasp.backends.wbt.schema import Node, flag, number, text
+from softgrasp.backends.wbt.schema import (
+    Node,
+    Pose,
+    Value,
+    flag,
+    number,
+    text,
+)
+from softgrasp.backends.wbt.tokens import plain_text
 from softgrasp.errors import DivergedError, SimulationError
 from softgrasp.mechanics import Array
 
 FASTEST = 1e4
 """Speed beyond which a motion has diverged [m/s or rad/s]."""
+SIMULATED: dict[str, dict[str, Value]] = {
+    "WorldInfo": {"defaultDamping": None, "physicsDisableLinearThreshold": 0.0},
+    "ContactProperties": {"forceDependentSlip": [0.0]},
+    "Physics": {"damping": None},
+    "Robot": {"selfCollision": False},
+    "Transform": {"scale": (1.0, 1.0, 1.0)},
+    "HingeJointParameters": {"staticFriction": 0.0},
+    "JointParameters": {"staticFriction": 0.0},
+    "RotationalMotor": {"acceleration": -1.0, "multiplier": 1.0},
+    "LinearMotor": {"acceleration": -1.0, "multiplier": 1.0},
+    "PositionSensor": {"noise": 0.0, "resolution": -1.0},
+    "TouchSensor": {"type": "force-3d", "resolution": -1.0, "lookupTable": []},
+}
+"""The only values of fields, by type of node, that ODE simulates here."""
 
 
 class OdeWorld:
     """An ODE world with the solver settings that Webots uses.
 
     The direct solver (``dWorldStep``) with the world's CFM and ERP, no damping, and bodies that
-    are disabled at rest only where the world specifies thresholds.
-
-    Args:
-        world: The nodes; paths of meshes are relative to its file.
+    are never disabled.
 
     Raises:
         BackendUnavailable: There is no ODE.
@@ -48,20 +65,20 @@ class OdeWorld:
     """
 
     def __init__(self, world: World) -> None:
+        refuse_other_fields(world)
         ode = self._ode = bindings.load()
-        self.nodes = world.nodes
         info = next((node for node in world.nodes if node.type == "WorldInfo"), Node("WorldInfo"))
-        self.info = info
         self.time_step = number(info, "basicTimeStep") / 1000.0
         """[s]"""
         self.steps = 0
-        tree = Tree(world.nodes, world.file.parent)
+        tree = Tree(world.nodes)
         self.solids: list[Solid] = tree.solids
         self.bodies: list[Body] = tree.bodies
         self._world: Any = ode.WorldCreate()
         self._space: Any = ode.HashSpaceCreate(None)
         self.set_gravity(number(info, "gravity"))
-        sleep = set_up_solver(ode, self._world, info)
+        ode.WorldSetCFM(self._world, number(info, "CFM"))
+        ode.WorldSetERP(self._world, number(info, "ERP"))
         for body in tree.bodies:
             self._create(body)
         geometries = self._geometries = Geometries(ode, self._space, tree.solids)
@@ -72,12 +89,7 @@ class OdeWorld:
         ]
         materials = Materials(info.nodes("contactProperties"))
         pairing = Pairing(ode, geometries.owners, self.joints, materials)
-        self.contacts = Contacts(ode, self._world, self._space, pairing, sleep)
-
-    @property
-    def engine(self) -> str:
-        """Version and precision of ODE, such as ``0.16.2 double``."""
-        return self._ode.library.describe()
+        self.contacts = Contacts(ode, self._world, self._space, pairing)
 
     @property
     def time(self) -> float:
@@ -132,40 +144,10 @@ class OdeWorld:
         root = Pose(rotation, center - rotation @ body.weight().center)
         return root @ solid.in_body
 
-    def velocity(self, solid: Solid) -> tuple[Array, Array]:
-        """Velocity of the centre of mass of a Solid's body, and its angular velocity, in the world.
-
-        Returns:
-            Two arrays (3,) [m/s] and [rad/s]; zero for static Solids.
-        """
-        if solid.body is None:
-            return np.zeros(3), np.zeros(3)
-        handle = solid.body.handle
-        linear = np.array(self._ode.BodyGetLinearVel(handle)[0:3])
-        return linear, np.array(self._ode.BodyGetAngularVel(handle)[0:3])
-
-    def set_velocity(self, solid: Solid, linear: Array, angular: Array) -> None:
-        """Set the velocity of a body's centre of mass and its angular velocity, in the world."""
-        if solid.body is not None:
-            self.wake(solid)
-            self._ode.BodySetLinearVel(solid.body.handle, *linear)
-            self._ode.BodySetAngularVel(solid.body.handle, *angular)
-
     def add_force(self, solid: Solid, force: Array) -> None:
         """Apply a force (3,) at the centre of mass in the next step [N], in the world."""
         if solid.body is not None:
-            self.wake(solid)
             self._ode.BodyAddForce(solid.body.handle, *force)
-
-    def wake(self, solid: Solid) -> None:
-        """Enable a body that ODE has disabled because it was at rest."""
-        if solid.body is not None:
-            self._ode.BodyEnable(solid.body.handle)
-
-    def close(self) -> None:
-        """Free ODE's memory; no other method may be called afterwards."""
-        self._ode.SpaceDestroy(self._space)
-        self._ode.WorldDestroy(self._world)
 
     def _create(self, body: Body) -> None:
         """Create an ODE body at its centre of mass, with the axes of its outermost Solid."""
@@ -185,27 +167,20 @@ class OdeWorld:
         ode.BodySetRotation(body.handle, ode.matrix3(start.rotation))
 
 
-def set_up_solver(ode: Ode, world: int, info: Node) -> bool:
-    """Set CFM, ERP and the thresholds at which bodies are disabled.
-
-    Returns:
-        Whether bodies can be disabled: where the time and both thresholds are above 0.
+def refuse_other_fields(world: World) -> None:
+    """Refuse values of fields that ODE does not simulate here.
 
     Raises:
-        SimulationError: The world has a default damping.
+        SimulationError: There is one; names line and field.
     """
-    if info.node("defaultDamping") is not None:
-        raise SimulationError("WorldInfo.defaultDamping is not supported in ODE")
-    ode.WorldSetCFM(world, number(info, "CFM"))
-    ode.WorldSetERP(world, number(info, "ERP"))
-    rest = ("Time", "LinearThreshold", "AngularThreshold")
-    limits = {name: number(info, f"physicsDisable{name}") for name in rest}
-    for name, limit in limits.items():
-        getattr(ode, f"WorldSetAutoDisable{name}")(world, limit)
-    sleep = all(limit > 0.0 for limit in limits.values())
-    ode.WorldSetAutoDisableFlag(world, int(sleep))
-    ode.WorldSetAutoDisableSteps(world, 0)
-    return sleep
+    for node in world.walk():
+        for key, simulated in SIMULATED.get(node.type, {}).items():
+            if (held := schema.value(node, key)) != simulated:
+                actual = held.type if isinstance(held, Node) else plain_text(held)
+                raise SimulationError(
+                    f"line {node.line}: {node.type}.{key}: expected {plain_text(simulated)}, as "
+                    f"nothing else is simulated in ODE, found {actual}"
+                )
 
 
 _current: Session | None = None
@@ -236,12 +211,12 @@ class Session:
         for joint in world.joints:
             for node in joint.node.nodes("device") if joint.parent.robot is self.robot else ():
                 if node.type == "PositionSensor":
-                    self.devices[text(node, "name")] = PositionSensor(world, node, joint)
+                    self.devices[text(node, "name")] = PositionSensor(world, joint)
                 elif joint.motor is not None and joint.motor.name == text(node, "name"):
-                    self.devices[joint.motor.name] = Motor(world, node, joint, joint.motor)
+                    self.devices[joint.motor.name] = joint.motor
         for solid in world.solids:
             if solid.node.type == "TouchSensor" and solid.robot is self.robot:
-                self.devices[solid.name] = TouchSensor(world, solid.node, solid)
+                self.devices[solid.name] = TouchSensor(world, solid)
 
     def advance(self, milliseconds: float) -> int:
         """Step the world; return -1 once the simulation has quit or diverged.
@@ -364,10 +339,8 @@ class DeviceNode:
         rotated = self._world.pose(solid).rotation @ vector if relative else vector
         self._world.add_force(solid, rotated)
 
-    def getField(self, name: str) -> Field | None:
-        """Return a field by its name; None where the type has none of that name."""
-        if self._node.type in schema.node_types() and name not in schema.fields(self._node.type):
-            return None
+    def getField(self, name: str) -> Field:
+        """Return a field by its name."""
         return Field(self._world, self._node, name)
 
     def _owner(self) -> Solid:
@@ -391,43 +364,7 @@ class Field:
             raise SimulationError(
                 f"field {self._node.type}.{self._name}: only WorldInfo.gravity can be set in ODE"
             )
-        self._node.fields["gravity"] = float(value)
         self._world.set_gravity(float(value))
-        for solid in self._world.solids:
-            self._world.wake(solid)
-
-
-# Motors
-
-
-class Motor:
-    """A RotationalMotor or LinearMotor; commands act from the next step on."""
-
-    def __init__(self, world: OdeWorld, node: Node, joint: Joint, law: MotorLaw) -> None:
-        self._world, self._node, self._joint, self._law = world, node, joint, law
-
-    def setPosition(self, position: float) -> None:
-        """Set the target position [rad or m]; infinity selects velocity control."""
-        self._law.set_position(float(position))
-        self._world.wake(self._joint.child)
-
-    def setVelocity(self, velocity: float) -> None:
-        """Set the velocity, or its limit under position control [rad/s or m/s]."""
-        self._law.set_velocity(float(velocity))
-        self._world.wake(self._joint.child)
-
-    def setTorque(self, torque: float) -> None:
-        """Set the torque [N·m] or force [N], limited to the maximum of the motor."""
-        self._law.set_force(float(torque))
-        if self._law.force != torque:
-            kind = "force" if self._node.type == "LinearMotor" else "torque"
-            sys.stderr.write(
-                f"motor {self._law.name}: the requested {kind} {torque:g} exceeds the available "
-                f"{self._law.limit:g}\n"
-            )
-        self._world.wake(self._joint.child)
-
-    setForce = setTorque
 
 
 # Sensors
@@ -436,8 +373,8 @@ class Motor:
 class Sensor:
     """A device that measures after every step; nan before the first step since it is enabled."""
 
-    def __init__(self, world: OdeWorld, node: Node) -> None:
-        self._world, self._node = world, node
+    def __init__(self, world: OdeWorld) -> None:
+        self._world = world
         self._enabled: int | None = None
 
     def enable(self, period: float) -> None:
@@ -454,20 +391,12 @@ class Sensor:
     def _has_measured(self) -> bool:
         return self._enabled is not None and self._world.steps > self._enabled
 
-    def _refuse(self, key: str, supported: object) -> None:
-        if schema.value(self._node, key) != supported:
-            raise SimulationError(
-                f"{self._node.type} {text(self._node, 'name')}: {key} is not supported in ODE"
-            )
-
 
 class PositionSensor(Sensor):
     """The position of a joint."""
 
-    def __init__(self, world: OdeWorld, node: Node, joint: Joint) -> None:
-        super().__init__(world, node)
-        self._refuse("noise", 0.0)
-        self._refuse("resolution", -1.0)
+    def __init__(self, world: OdeWorld, joint: Joint) -> None:
+        super().__init__(world)
         self._joint = joint
 
     def getValue(self) -> float:
@@ -482,14 +411,8 @@ class TouchSensor(Sensor):
     inertia of the sensor; here it is that of the contacts alone.
     """
 
-    def __init__(self, world: OdeWorld, node: Node, solid: Solid) -> None:
-        super().__init__(world, node)
-        if text(node, "type") != "force-3d":
-            raise SimulationError(
-                f"TouchSensor {solid.name}: expected the type force-3d, found {text(node, 'type')}"
-            )
-        self._refuse("resolution", -1.0)
-        self._refuse("lookupTable", [])
+    def __init__(self, world: OdeWorld, solid: Solid) -> None:
+        super().__init__(world)
         self._solid = solid
 
     def getValues(self) -> list[float]:

@@ -7,6 +7,7 @@ the child comes first, so that angles, rates and torques have the sign of Webots
 from __future__ import annotations
 
 import math
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -72,8 +73,7 @@ class Joint(ABC):
         self.position = self.start
         self.velocity = 0.0
         motor = next((n for n in mounting.node.nodes("device") if n.type in MOTORS), None)
-        self.motor = None if motor is None else Motor(motor, self.position)
-        self._friction = self._parameter("staticFriction")
+        self.motor = None if motor is None else Motor(motor)
         self._powered = (0.0, 0.0)
         self._child = mounting.child.body.handle
         self._parent = mounting.parent.body.handle if mounting.parent.body else None
@@ -115,15 +115,12 @@ class Joint(ABC):
         """Set motor and spring for the next step."""
         motor = self.motor
         if motor is not None and motor.force is not None:
-            # the first force switches the motor of Webots off for good, and its static friction
+            # the first force switches the motor of Webots off for good
             self._power(0.0, 0.0)
             if motor.force != 0.0:
                 self._push(motor.force)
         elif motor is not None:
-            velocity = motor.target_velocity(self.position, self.time_step)
-            self._power(max(self._friction, motor.limit), velocity)
-        elif self._friction != 0.0:
-            self._power(self._friction, 0.0)
+            self._power(motor.limit, motor.velocity)
         if self._spring is not None:
             self._update_spring(self._spring)
 
@@ -161,76 +158,48 @@ def anchor_of(node: Node) -> tuple[float, ...]:
 
 
 class Motor:
-    """Control law of a RotationalMotor or LinearMotor, as in Webots' ``WbMotor`` (R2023b).
+    """A RotationalMotor or LinearMotor of Webots; commands act from the next step on.
 
-    Without a command it holds the start position with its full force.
-
-    Args:
-        node: The motor.
-        position: Start position of the joint [rad or m].
+    Without a command it holds the joint with its full force. There is no position control.
     """
 
-    def __init__(self, node: Node, position: float) -> None:
-        self.name = text(node, "name")
+    def __init__(self, node: Node) -> None:
+        """Read the limits of a node."""
+        self.name, self._type = text(node, "name"), node.type
         self.limit = number(node, "maxForce" if node.type == "LinearMotor" else "maxTorque")
-        self.largest_velocity = number(node, "maxVelocity")
-        self.acceleration = number(node, "acceleration")
-        self.gains = vector(node, "controlPID")
-        self.range = (number(node, "minPosition"), number(node, "maxPosition"))
-        if number(node, "multiplier") != 1.0 or "::" in self.name:
-            raise SimulationError(f"motor {self.name}: coupled motors are not supported in ODE")
-        self.target = position
-        self.velocity = self.largest_velocity
+        self.largest_velocity, self.velocity = number(node, "maxVelocity"), 0.0
         self.force: float | None = None
-        """Commanded force [N] or torque [N·m]; None under velocity or position control."""
-        self.current = self._integral = self._error = 0.0
+        """Commanded force [N] or torque [N·m]; None under velocity control."""
 
-    def set_position(self, position: float) -> None:
-        """Set a target position [rad or m] within the motor's range; infinity for none."""
-        low, high = self.range
-        within = low == high or math.isinf(position)
-        self.target = position if within else min(max(position, low), high)
+    def setPosition(self, position: float) -> None:
+        """Select velocity control; the position is infinite.
+
+        Raises:
+            SimulationError: It is finite.
+        """
+        if math.isfinite(position):
+            raise SimulationError(
+                f"motor {self.name}: expected an infinite position, for velocity control, found "
+                f"{position:g}; ODE has no position control here"
+            )
         self.force = None
 
-    def set_velocity(self, velocity: float) -> None:
-        """Set the velocity, or its limit under position control [rad/s or m/s]."""
+    def setVelocity(self, velocity: float) -> None:
+        """Set the velocity, limited to the largest one of the motor [rad/s or m/s]."""
         limit = self.largest_velocity
-        self.velocity = min(max(velocity, -limit), limit)
+        self.velocity = min(max(float(velocity), -limit), limit)
 
-    def set_force(self, force: float) -> None:
-        """Set the force [N] or torque [N·m], limited to the maximum of the motor."""
-        self.force = min(max(force, -self.limit), self.limit)
+    def setTorque(self, torque: float) -> None:
+        """Set the torque [N·m] or force [N], limited to the maximum of the motor."""
+        self.force = min(max(float(torque), -self.limit), self.limit)
+        if self.force != torque:
+            kind = "force" if self._type == "LinearMotor" else "torque"
+            sys.stderr.write(
+                f"motor {self.name}: the requested {kind} {torque:g} exceeds the available "
+                f"{self.limit:g}\n"
+            )
 
-    @property
-    def holds_position(self) -> bool:
-        """Return whether the motor is under position control."""
-        return self.force is None and not math.isinf(self.target)
-
-    def target_velocity(self, position: float, time_step: float) -> float:
-        """Return the velocity of the joint in the next step [rad/s or m/s]; call it once a step.
-
-        Args:
-            position: Position of the joint [rad or m].
-            time_step: Time step [s].
-        """
-        if self.limit == 0.0:
-            self.current = 0.0
-            return 0.0
-        target_velocity = self.velocity
-        if not math.isinf(self.target):
-            error = self.target - position
-            proportional, integral, derivative = self.gains
-            self._integral += error * time_step
-            change = (error - self._error) / time_step
-            self._error = error
-            command = proportional * error + integral * self._integral + derivative * change
-            target_velocity = min(max(command, -abs(self.velocity)), abs(self.velocity))
-        if self.acceleration == -1.0:
-            self.current = target_velocity
-        else:
-            limit = self.acceleration * time_step
-            self.current += min(max(target_velocity - self.current, -limit), limit)
-        return self.current
+    setForce = setTorque
 
 
 # Hinges
@@ -271,11 +240,7 @@ class Hinge(Joint):
     def after_step(self) -> None:
         """Integrate the hinge rate to an angle that counts revolutions, as Webots does."""
         self.velocity = self._ode.JointGetHingeAngleRate(self.handle)
-        if self.motor is not None and self.motor.holds_position:
-            angle = self._ode.JointGetHingeAngle(self.handle) + self.start
-            self.position += math.remainder(angle - self.position, math.tau)
-        else:
-            self.position += self.velocity * self.time_step
+        self.position += self.velocity * self.time_step
 
 
 # Sliders

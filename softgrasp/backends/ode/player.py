@@ -20,14 +20,12 @@ from typing import IO
 
 from softgrasp.backends.ode import bindings
 from softgrasp.backends.ode.controller_api import OdeWorld, Session, controller_of, install
-from softgrasp.backends.processes import process_group
-from softgrasp.backends.wbt.parser import World, read_world
+from softgrasp.backends.wbt.parser import MAX_DEPTH, World, read_world
 from softgrasp.backends.wbt.schema import list_held_nodes, texts
 from softgrasp.backends.wbt.validation import problems
+from softgrasp.backends.webots.launcher import process_group
 from softgrasp.errors import BackendUnavailable, DivergedError, SimulationError, SoftgraspError
 
-MAX_DEPTH = 200
-"""Number of nodes within one another that are simulated."""
 WITHOUT_MOTION = {"Appearance", "Fog", "Material", "TexturedBackground", "TexturedBackgroundLight"}
 """Types of opaque nodes without influence on motion."""
 TAIL = 2000

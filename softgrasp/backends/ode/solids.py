@@ -1,36 +1,37 @@
 """Solids of a Webots world as rigid bodies and geometries of ODE.
 
-``Tree`` merges Solids into bodies by the rules of Webots, with masses from Physics or from bounding
-objects at uniform density; ``Geometries`` creates their shapes in ODE.
+``Tree`` merges Solids into bodies by the rules of Webots; ``Geometries`` creates their shapes in
+ODE. Masses are those of Physics nodes with full inertia.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from softgrasp.backends.ode.bindings import Ode
-from softgrasp.backends.wbt.poses import IDENTITY, Mass, Pose, pose_of, symmetric, together
 from softgrasp.backends.wbt.schema import (
+    IDENTITY,
     JOINTS,
     SOLIDS,
+    Mass,
     Node,
-    flag,
+    Pose,
     integers,
     number,
+    pose_of,
+    symmetric,
     text,
-    texts,
+    together,
     vector,
     vectors,
 )
 from softgrasp.description import Capsule, Cuboid, Cylinder, Sphere
-from softgrasp.errors import DescriptionError, SimulationError
-from softgrasp.io import Triangles, read_triangles
-from softgrasp.io import mass_properties as surface_properties
+from softgrasp.errors import SimulationError
+from softgrasp.io import Triangles
 
 FRAMES = ("Group", "Pose", "Transform")
 
@@ -46,7 +47,7 @@ class Geometries:
         self._kept: list[Any] = []
         self.owners: dict[int, Solid] = {}
         """Solid of each geometry, by its handle."""
-        robots = {id(s.robot): s.robot for s in solids if s.robot and not s.robot.self_collision}
+        robots = dict.fromkeys(id(solid.robot) for solid in solids if solid.robot)
         bits = {key: 1 << (1 + index % 30) for index, key in enumerate(robots)}
         for solid in solids:
             for shape in solid.shapes:
@@ -129,57 +130,37 @@ class Shape(NamedTuple):
     """None of a plane."""
     pose: Pose
 
-    def weight(self) -> Mass | None:
-        """Return the mass properties at density 1 in the Solid's frame; None for a plane."""
-        from softgrasp.model import mass_properties  # brings MuJoCo, few worlds need it
-
-        if self.form is None:
-            return None
-        if isinstance(self.form, tuple):
-            vertices, faces = self.form
-            solid = surface_properties(vertices[faces])
-            return Mass(solid.volume, solid.center_mass, solid.inertia).placed(self.pose)
-        volume, inertia = mass_properties(self.form)
-        return Mass(volume, np.zeros(3), inertia).placed(self.pose)
-
 
 def frame_of(node: Node) -> Pose:
-    """Return the pose of a node (Group, Pose, Transform or Solid) in its parent.
-
-    Raises:
-        SimulationError: It scales.
-    """
+    """Return the pose of a node (Group, Pose, Transform or Solid) in its parent."""
     if node.type == "Group":
         return IDENTITY
-    if node.type == "Transform" and tuple(vector(node, "scale")) != (1.0, 1.0, 1.0):
-        raise SimulationError(f"line {node.line}: a Transform that scales is not supported in ODE")
     return pose_of(vector(node, "translation"), vector(node, "rotation"))
 
 
-def bounding_shapes(node: Node | None, directory: Path, pose: Pose = IDENTITY) -> Iterator[Shape]:
-    """Iterate over the shapes of a bounding object.
+def bounding_shapes(node: Node | None, pose: Pose = IDENTITY) -> Iterator[Shape]:
+    """Iterate over the shapes of a bounding object; None has no shapes.
 
     Args:
-        node: The bounding object; None has no shapes.
-        directory: Directory of relative paths of meshes.
-        pose: Pose of the node in the Solid.
+        node: The bounding object.
+        pose: Its pose in the Solid.
 
     Raises:
-        SimulationError: A node is not supported, or a mesh cannot be read.
+        SimulationError: A node is not supported.
     """
     if node is None:
         return
     if node.type in FRAMES:
         inner = pose @ frame_of(node)
         for child in node.nodes("children"):
-            yield from bounding_shapes(child, directory, inner)
+            yield from bounding_shapes(child, inner)
     elif node.type == "Shape":
-        yield from bounding_shapes(node.node("geometry"), directory, pose)
+        yield from bounding_shapes(node.node("geometry"), pose)
     else:
-        yield _shape(node, directory, pose)
+        yield _shape(node, pose)
 
 
-def _shape(node: Node, directory: Path, pose: Pose) -> Shape:
+def _shape(node: Node, pose: Pose) -> Shape:
     match node.type:
         case "Box":
             x, y, z = vector(node, "size")
@@ -196,39 +177,17 @@ def _shape(node: Node, directory: Path, pose: Pose) -> Shape:
             return Shape(None, pose)
         case "IndexedFaceSet":
             return Shape(_face_set(node), pose)
-        case "Mesh":
-            return Shape(_file(node, directory), pose)
     raise SimulationError(f"line {node.line}: a {node.type} as bounding object is not supported")
 
 
 def _face_set(node: Node) -> Triangles:
-    """Return vertices and triangles; larger faces, which are convex, become triangle fans."""
-    coordinates = node.node("coord")
+    """Return vertices and triangles."""
+    coordinates, indices = node.node("coord"), integers(node, "coordIndex")
     points = np.array(vectors(coordinates, "point") if coordinates else [], dtype=float)
-    faces: list[list[int]] = []
-    corners: list[int] = []
-    for index in [*integers(node, "coordIndex"), -1]:
-        if index >= 0:
-            corners.append(index)
-            continue
-        faces += [[corners[0], *corners[at : at + 2]] for at in range(1, len(corners) - 1)]
-        corners = []
-    if not faces or np.max(faces) >= len(points):
-        raise SimulationError(
-            f"line {node.line}: expected faces between {len(points)} points, found "
-            f"{'none' if not faces else f'point {np.max(faces)}'}"
-        )
-    return points.reshape(-1, 3), np.array(faces)
-
-
-def _file(node: Node, directory: Path) -> Triangles:
-    urls = texts(node, "url")
-    if not urls:
-        raise SimulationError(f"line {node.line}: expected a Mesh with a url, found none")
-    try:
-        return read_triangles(directory / urls[0])
-    except DescriptionError as error:
-        raise SimulationError(f"line {node.line}: {error}") from error
+    faces = np.array(indices if len(indices) % 4 == 0 else [], dtype=int).reshape(-1, 4)
+    if not len(faces) or (faces[:, 3] != -1).any() or (faces[:, :3] < 0).any():
+        raise SimulationError(f"line {node.line}: expected triangles, each followed by -1")
+    return points.reshape(-1, 3), faces[:, :3]
 
 
 # Masses
@@ -276,11 +235,6 @@ class Solid:
         """Return the name field of the Solid."""
         return text(self.node, "name")
 
-    @property
-    def self_collision(self) -> bool:
-        """Return whether parts of this Robot collide with each other."""
-        return self.node.type == "Robot" and flag(self.node, "selfCollision")
-
 
 @dataclass(eq=False, slots=True)
 class JointMounting:
@@ -301,11 +255,10 @@ class Tree:
             Solid.
     """
 
-    def __init__(self, nodes: Iterable[Node], directory: Path) -> None:
+    def __init__(self, nodes: Iterable[Node]) -> None:
         self.solids: list[Solid] = []
         self.joints: list[JointMounting] = []
         self.bodies: list[Body] = []
-        self._directory = directory
         for node in nodes:
             self._visit(node, IDENTITY, None)
 
@@ -338,7 +291,7 @@ class Tree:
         if node.type == "Robot" and robot is None:
             solid.robot = solid
         self.solids.append(solid)
-        solid.shapes = list(bounding_shapes(node.node("boundingObject"), self._directory))
+        solid.shapes = list(bounding_shapes(node.node("boundingObject")))
         self._join_body(solid)
         for child in node.nodes("children"):
             self._visit(child, solid.start, solid)
@@ -375,24 +328,16 @@ class Tree:
 
 
 def solid_mass(solid: Solid, physics: Node) -> Mass:
-    """Mass of one Solid in its frame, from its Physics or else its shapes.
+    """Mass of one Solid in its frame, from its Physics.
 
     Raises:
-        SimulationError: There is neither a full inertia nor a shape to compute it from.
+        SimulationError: The Physics has no full inertia.
     """
-    if physics.node("damping") is not None:
-        raise SimulationError(f"Solid {solid.name}: Physics.damping is not supported in ODE")
-    mass, density = number(physics, "mass"), number(physics, "density")
-    centers, matrix = vectors(physics, "centerOfMass"), vectors(physics, "inertiaMatrix")
+    mass, centers = number(physics, "mass"), vectors(physics, "centerOfMass")
+    matrix = vectors(physics, "inertiaMatrix")
     if matrix and mass > 0.0 and centers:
         return Mass(mass, np.array(centers[0], dtype=float), symmetric(*matrix))
-    pieces = [piece for shape in solid.shapes if (piece := shape.weight()) is not None]
-    if not pieces or (mass <= 0.0 and density <= 0.0):
-        raise SimulationError(
-            f"Solid {solid.name}: expected Physics with mass, centerOfMass and inertiaMatrix, or a "
-            "mass or density and a bounding object, found neither"
-        )
-    whole = together(pieces)
-    whole = whole.scaled(density if mass <= 0.0 else mass / whole.mass)
-    center = np.array(centers[0], dtype=float) if centers else whole.center
-    return Mass(whole.mass, center, whole.inertia)
+    raise SimulationError(
+        f"Solid {solid.name}: expected Physics with mass, centerOfMass and inertiaMatrix, which "
+        "ODE simulates, found less"
+    )

@@ -11,7 +11,7 @@ import re
 import textwrap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from softgrasp.backends.wbt.schema import NUMBERS_IN, FieldType, Node, Numbers, Value
 from softgrasp.errors import DescriptionError, either
@@ -38,12 +38,8 @@ _PARTS = re.compile(
 class Cursor:
     """Position of the next token to read in a text."""
 
-    def __init__(self, text: str | Sequence[Token], file: str | Path) -> None:
-        """Begin at the first token.
-
-        Args:
-            text: A text, or its tokens, the last one of kind ``end``.
-            file: Its file, for messages.
+    def __init__(self, text: str, file: str | Path) -> None:
+        """Begin at the first token of a text; the file is for messages.
 
         Raises:
             DescriptionError: As ``tokens`` raises it; ``take`` too.
@@ -51,7 +47,7 @@ class Cursor:
         self.file = Path(file)
         self.notes: list[str] = []
         """Values that were changed."""
-        self._rest = tokens(text, file) if isinstance(text, str) else iter(text)
+        self._rest = tokens(text, file)
         self.token = next(self._rest)
         """The next token."""
 
@@ -62,13 +58,9 @@ class Cursor:
             self.token = next(self._rest)
         return token
 
-    def is_at(self, text: str) -> bool:
-        """Return whether the next token is the given bracket or word."""
-        return self.token.kind in ("bracket", "word") and self.token.text == text
-
     def skip(self, text: str) -> bool:
         """Skip the next token if it is the given bracket or word; return whether it was."""
-        here = self.is_at(text)
+        here = self.token.kind in ("bracket", "word") and self.token.text == text
         if here:
             self.take()
         return here
@@ -289,8 +281,8 @@ def _text(cursor: Cursor, field_type: FieldType, field: str) -> str:
 WIDTH = 100
 """Longest line, except for what cannot be split."""
 INDENT = "  "
-_Step: TypeAlias = str | Node | tuple[str, Node, int]
-"""A finished line; a node that is finished; or the text before a node, the node and its depth."""
+MAX_INDENTS = 400
+"""Deepest indentation of a world; a finger has three for each joint."""
 
 
 def world_text(nodes: list[Node], version: str = "R2025a", externprotos: Sequence[str] = ()) -> str:
@@ -304,39 +296,36 @@ def world_text(nodes: list[Node], version: str = "R2025a", externprotos: Sequenc
         externprotos: Addresses of the PROTO files whose instances it has.
 
     Raises:
-        DescriptionError: A number is not finite, or the name of a node is not a single word.
+        DescriptionError: A number is not finite, the name of a node is not a single word, or too
+            many nodes are within one another.
     """
     declared = [f"EXTERNPROTO {_single(address)}" for address in externprotos]
     lines = [f"#VRML_SIM {version} utf8", "", *declared]
     names: dict[str, Node] = {}
-    todo: list[_Step] = [("", node, 0) for node in reversed(nodes)]
-    while todo:  # no recursion: long fingers are deep trees
-        step = todo.pop()
-        if isinstance(step, str):
-            lines.append(step)
-        elif isinstance(step, Node):
-            names[step.name] = step
-        else:
-            todo.extend(reversed(_steps(*step, names)))
+    for node in nodes:
+        lines += _node_lines("", node, 0, names)
     return "\n".join(lines) + "\n"
 
 
-def _steps(before: str, node: Node, depth: int, names: dict[str, Node]) -> list[_Step]:
-    """Split the writing of a node into steps, so that deep trees need no recursion."""
+def _node_lines(before: str, node: Node, depth: int, names: dict[str, Node]) -> list[str]:
+    """Write a node behind a text; add it to the names that USE can refer to."""
     begin = INDENT * depth + before
+    if depth > MAX_INDENTS:
+        raise DescriptionError("expected a world of fewer nodes within one another")
     if node.name and names.get(node.name) is node:
         return [f"{begin}USE {node.name}"]
-    head = begin + _head(node)
-    done: list[_Step] = [node] if node.name else []
+    head, lines = begin + _head(node), list[str]()
     if not any(node.nodes(key) for key in node.fields):
         parts = [f"{key} {plain_text(value)}" for key, value in node.fields.items()]
         line = " ".join([head, *parts, "}"])
-        if len(line) <= WIDTH:
-            return [line, *done]
-    inside: list[_Step] = []
-    for key, value in node.fields.items():
-        inside += _field(key, value, depth + 1)
-    return [head, *inside, INDENT * depth + "}", *done]
+        lines = [line] if len(line) <= WIDTH else []
+    if not lines:
+        lines.append(head)
+        for key, value in node.fields.items():
+            lines += _field_lines(key, value, depth + 1, names)
+        lines.append(INDENT * depth + "}")
+    names |= {node.name: node} if node.name else {}
+    return lines
 
 
 def _head(node: Node) -> str:
@@ -347,14 +336,15 @@ def _head(node: Node) -> str:
     return f"DEF {node.name} {node.type} {{"
 
 
-def _field(key: str, value: Value, depth: int) -> list[_Step]:
+def _field_lines(key: str, value: Value, depth: int, names: dict[str, Node]) -> list[str]:
     begin = INDENT * depth
     if isinstance(value, Node):
-        return [(f"{key} ", value, depth)]
+        return _node_lines(f"{key} ", value, depth, names)
     held = value if isinstance(value, list) else []
     nodes = [item for item in held if isinstance(item, Node)]
     if nodes:
-        return [f"{begin}{key} [", *(("", node, depth + 1) for node in nodes), f"{begin}]"]
+        inner_lines = [line for node in nodes for line in _node_lines("", node, depth + 1, names)]
+        return [f"{begin}{key} [", *inner_lines, f"{begin}]"]
     line = f"{begin}{key} {plain_text(value)}"
     if len(line) <= WIDTH or not held or any(isinstance(item, str) for item in held):
         return [line]

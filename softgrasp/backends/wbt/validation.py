@@ -1,54 +1,50 @@
 """Check a Webots world beyond its grammar, as far as its text shows without Webots.
 
 The parser already refuses unknown nodes and fields, wrong types and nodes in fields that do not
-take them. Here are errors that Webots would refuse, warn of, or silently simulate differently from
-what the text suggests. Most are rows of the schema table (``schema.rules``). Sources: the reference
-manual of Webots R2025a and the issues of cyberbotics/webots that are named below.
+take them. Here are errors that Webots refuses, or simulates differently from what the text
+suggests. Most are rows of the schema table (``schema.rules``). Sources: the reference manual of
+Webots R2025a and the issues of cyberbotics/webots that are named below.
 
 No library does this: urdf2webots writes worlds but cannot read them, and Webots has no offline
-check. A world that urdf2webots has written has no problem here (``tests/backends/wbt``).
+check. A world that urdf2webots has written has no problem here (``tests/backends/ode``).
 """
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from softgrasp.backends.wbt.parser import World, read_world
-from softgrasp.backends.wbt.poses import symmetric
 from softgrasp.backends.wbt.schema import (
     DEVICES,
     JOINTS,
     SOLIDS,
     Node,
-    default,
     integers,
     list_held_nodes,
     node_types,
     number,
     numbers,
     rules,
+    symmetric,
     text,
     value,
     vector,
     vectors,
 )
-from softgrasp.errors import DescriptionError, did_you_mean
+from softgrasp.errors import DescriptionError
 
 MIN_STEP = 1.0
 """Shortest basicTimeStep of Webots [ms]."""
 MOTORS = ("RotationalMotor", "LinearMotor")
 FORCE_SENSORS = ("force", "force-3d")
 """Types of touch sensors that measure forces, not only contact."""
-FIRST_Z_AXES = "R2022a"
-"""First version in which the axes of cylinders, capsules and planes are z."""
 UNSET = -1.0
 """Value of density and mass where they are not specified."""
 ROUNDING = 1e-6
@@ -76,10 +72,6 @@ class Problem:
         return f"{where}: {self.sentence}"
 
 
-Complaint: TypeAlias = tuple[Node | None, str]
-"""The node, None where there is none to name, and a sentence."""
-
-
 def problems(world: World, min_step: float = MIN_STEP) -> list[Problem]:
     """Find the errors of a world beyond its grammar, sorted by line.
 
@@ -87,20 +79,17 @@ def problems(world: World, min_step: float = MIN_STEP) -> list[Problem]:
         world: The world.
         min_step: Shortest time step of the engine [ms]; 0 where it takes any.
     """
-    complaints: list[Complaint] = [
-        (node, sentence)
-        for node in world.walk()
-        for check in filter(None, (_table_errors, NODE_CHECKS.get(node.type)))
-        for sentence in check(node)
-    ]
-    complaints += [complaint for check in WORLD_CHECKS for complaint in check(world)]
-    complaints += _time_step(world, min_step)
-    return sorted(
-        {
-            Problem(0 if node is None else node.line, sentence, world.file)
-            for node, sentence in complaints
-        }
-    )
+    result = {Problem(line, sentence, world.file) for line, sentence in _head(world)}
+    for node in world.walk():
+        check = NODE_CHECKS.get(node.type)
+        sentences = [*_table_errors(node), *(check(node) if check else ())]
+        if node.type == "WorldInfo":
+            sentences += _time_step(number(node, "basicTimeStep"), min_step)
+        result |= {Problem(node.line, sentence, world.file) for sentence in sentences}
+    for here in _locations(world):
+        sentences = [*_surroundings(here), *_gap_of_physics(here)]
+        result |= {Problem(here.node.line, sentence, world.file) for sentence in sentences}
+    return sorted(result)
 
 
 def _table_errors(node: Node) -> Iterator[str]:
@@ -200,8 +189,29 @@ def _touch_sensor(node: Node) -> Iterator[str]:
         )
 
 
+def _joint(node: Node) -> Iterator[str]:
+    """Check that a motor moves a solid with physics; instances of PROTO files may have it."""
+    end = node.node("endPoint")
+    motors = any(device.type in MOTORS for device in node.nodes("device"))
+    if motors and end is not None and end.type in SOLIDS and end.node("physics") is None:
+        name = text(end, "name")
+        yield f"{node.type}: expected physics of '{name}', which a motor moves, found none"
+
+
+def _time_step(step: float, min_step: float) -> Iterator[str]:
+    """Check that the basic time step is a whole number of milliseconds, as controllers need."""
+    expected = ""
+    if step < min_step:
+        expected = f"at least {min_step:g} (ms)"
+    elif min_step and step != round(step):
+        expected = "whole milliseconds, in which controllers step"
+    if expected:
+        yield f"WorldInfo.basicTimeStep: expected {expected}, found {step:g}"
+
+
 NODE_CHECKS: dict[str, Callable[[Node], Iterator[str]]] = {
     "ContactProperties": _contact_properties,
+    **dict.fromkeys(JOINTS, _joint),
     "Physics": _physics,
     "IndexedFaceSet": _faces,
     "TouchSensor": _touch_sensor,
@@ -212,121 +222,16 @@ NODE_CHECKS: dict[str, Callable[[Node], Iterator[str]]] = {
 # Checks of nodes together
 
 
-def _head(world: World) -> Iterator[Complaint]:
+def _head(world: World) -> Iterator[tuple[int, str]]:
     """Check that a world begins with its only WorldInfo, then its only Viewpoint."""
     for index, (node_type, rank) in enumerate((("WorldInfo", "first"), ("Viewpoint", "second"))):
         node = world.nodes[index] if index < len(world.nodes) else None
         if node is None or node.type != node_type:
-            actual = "none" if node is None else f"a {node.type}"
-            yield node, f"expected a {node_type} as the {rank} node, found {actual}"
+            line, actual = (0, "none") if node is None else (node.line, f"a {node.type}")
+            yield line, f"expected a {node_type} as the {rank} node, found {actual}"
     for node_type in ("WorldInfo", "Viewpoint", "Background"):
         for node in list(world.of_type(node_type))[1:]:
-            yield node, f"expected one {node_type}, found another"
-
-
-def _axes(world: World) -> Iterator[Complaint]:
-    """Check that shapes have the axes that they have since R2022a, before which they were y."""
-    if world.version >= FIRST_Z_AXES:
-        return
-    for node in world.of_type("Cylinder", "Capsule", "Cone", "Plane"):
-        yield (
-            node,
-            f"expected a {node.type} of a world of {FIRST_Z_AXES} or newer, found one of "
-            f"{world.version}, whose axis is y; save the world with a newer Webots",
-        )
-
-
-def _time_step(world: World, min_step: float) -> Iterator[Complaint]:
-    """Check that the basic time step is a whole number of milliseconds, as controllers need."""
-    for info in world.of_type("WorldInfo"):
-        step = number(info, "basicTimeStep")
-        expected = ""
-        if step < min_step:
-            expected = f"at least {min_step:g} (ms)"
-        elif min_step and step != round(step):
-            expected = "whole milliseconds, in which controllers step"
-        if expected:
-            yield info, f"WorldInfo.basicTimeStep: expected {expected}, found {step:g}"
-
-
-def _sleeping_springs(world: World) -> Iterator[Complaint]:
-    """Check that bodies are not disabled at low speed while a spring still moves them."""
-    parameters = world.of_type("HingeJointParameters", "JointParameters")
-    if not any(number(node, "springConstant") > 0 for node in parameters):
-        return
-    for info in world.of_type("WorldInfo"):
-        for key in ("physicsDisableLinearThreshold", "physicsDisableAngularThreshold"):
-            if number(info, key) > 0:
-                yield (
-                    info,
-                    f"WorldInfo.{key}: expected 0 in a world with springs, found "
-                    f"{number(info, key):g}; Webots disables slow bodies before their springs "
-                    "have settled",
-                )
-
-
-def _materials(world: World) -> Iterator[Complaint]:
-    """Check that each pair of materials has at most one ContactProperties, and is used.
-
-    Opaque nodes may use any.
-    """
-    hides = any(True for _ in world.opaque())
-    used = {text(node, "contactMaterial") for node in world.of_type(*SOLIDS)}
-    used.add(str(default("Solid", "contactMaterial")))
-    first: dict[frozenset[str], Node] = {}
-    for node in world.of_type("ContactProperties"):
-        names = [text(node, key) for key in ("material1", "material2")]
-        for index, name in enumerate(names):
-            if name not in used and not hides:
-                hint = did_you_mean(name, used)
-                where = f"ContactProperties.material{index + 1}"
-                yield node, f"{where}: no solid has material '{name}'; {hint}"
-        other = first.setdefault(frozenset(names), node)
-        if other is not node:
-            pair = f"'{names[0]}' and '{names[1]}'"
-            yield node, f"expected one ContactProperties of {pair}, found another{_line(other)}"
-
-
-def _joint_ends(world: World) -> Iterator[Complaint]:
-    """Check motors, stops and initial positions of joints against each other.
-
-    The pose of an endPoint in a file is that at ``jointParameters.position``, not at 0; of the
-    text only the plain error is visible, an endPoint without any rotation.
-    """
-    for joint in world.of_type(*JOINTS):
-        parameters, end = joint.node("jointParameters"), joint.node("endPoint")
-        if end is not None and end.type not in SOLIDS:
-            continue  # an instance of a PROTO
-        motors = [node for node in joint.nodes("device") if node.type in MOTORS]
-        if motors and end is not None and end.node("physics") is None:
-            name = text(end, "name")
-            yield end, f"expected physics of '{name}', which a motor moves, found none"
-        for motor in motors:
-            yield from ((motor, sentence) for sentence in _motor_range(motor, parameters))
-        if joint.type == "HingeJoint" and parameters is not None and end is not None:
-            position = number(parameters, "position")
-            if math.remainder(position, math.tau) and not math.remainder(
-                vector(end, "rotation")[3], math.tau
-            ):
-                yield (
-                    parameters,
-                    "HingeJointParameters.position: expected an endPoint that is rotated by it "
-                    f"({position:g} rad), found one without rotation",
-                )
-
-
-def _motor_range(motor: Node, parameters: Node | None) -> Iterator[str]:
-    """Check the motor's range against the stops of its joint; equal ends mean no limit."""
-    low, high = number(motor, "minPosition"), number(motor, "maxPosition")
-    stops = (0.0, 0.0)
-    if parameters is not None:
-        stops = (number(parameters, "minStop"), number(parameters, "maxStop"))
-    if low == high == 0 or stops == (0.0, 0.0):
-        return
-    if low < stops[0]:
-        yield f"{motor.type}.minPosition: expected at least minStop ({stops[0]:g}), found {low:g}"
-    if high > stops[1]:
-        yield f"{motor.type}.maxPosition: expected at most maxStop ({stops[1]:g}), found {high:g}"
+            yield node.line, f"expected one {node_type}, found another"
 
 
 def _hides(node: Node) -> bool:
@@ -341,11 +246,6 @@ class _Location(NamedTuple):
     key: str
     around: tuple[Node, ...]
 
-    def nearest(self, types: tuple[str, ...]) -> Node | None:
-        """Return the innermost ancestor of some types, or an opaque one, which may be of them."""
-        inner_first = reversed(self.around)
-        return next((node for node in inner_first if node.type in types or _hides(node)), None)
-
 
 def _locations(world: World) -> Iterator[_Location]:
     """Return the locations of all nodes; a node that is reused has several."""
@@ -359,70 +259,34 @@ def _locations(world: World) -> Iterator[_Location]:
         ]
 
 
-def _surroundings(world: World) -> Iterator[Complaint]:
-    """Check nodes that require, or exclude, a certain ancestor.
+def _surroundings(here: _Location) -> Iterator[str]:
+    """Check that a node has the ancestor that it requires.
 
     A force sensor at the end of a joint reads 0 (cyberbotics/webots issue 6563).
     """
-    for here in _locations(world):
-        node = here.node
-        for types, outer, words in SURROUNDED:
-            if node.type in types and here.nearest(outer) is None:
-                name = f" '{text(node, 'name')}'" if node.type in DEVICES else ""
-                yield node, f"expected {words} around the {node.type}{name}, found none"
-        is_force_sensor = node.type == "TouchSensor" and text(node, "type") in FORCE_SENSORS
-        if is_force_sensor and here.key == "endPoint":
-            yield (
-                node,
-                f"expected a solid that has force sensor '{text(node, 'name')}' among its "
-                "children, found an endPoint; it would read 0",
-            )
+    node = here.node
+    for types, outer, words in SURROUNDED:
+        # an opaque node may be one of the outer ones
+        if node.type in types and not any(n.type in outer or _hides(n) for n in here.around):
+            name = f" '{text(node, 'name')}'" if node.type in DEVICES else ""
+            yield f"expected {words} around the {node.type}{name}, found none"
+    is_force_sensor = node.type == "TouchSensor" and text(node, "type") in FORCE_SENSORS
+    if is_force_sensor and here.key == "endPoint":
+        yield (
+            f"expected a solid that has force sensor '{text(node, 'name')}' among its children, "
+            "found an endPoint; it would read 0"
+        )
 
 
-def _gaps_of_physics(world: World) -> Iterator[Complaint]:
-    """Check that a Solid between two Solids with physics has physics too."""
-    for here in _locations(world):
-        if here.node.type not in SOLIDS or here.node.node("physics") is None:
-            continue
-        known = takewhile(lambda node: not _hides(node), reversed(here.around))
-        outer = [node for node in known if node.type in SOLIDS]
-        moving = (index for index, node in enumerate(outer) if node.node("physics") is not None)
-        for gap in outer[: next(moving, 0)]:
-            name = text(gap, "name")
-            yield gap, f"expected physics of '{name}', which is between solids with it, found none"
-
-
-def _unique_names(world: World) -> Iterator[Complaint]:
-    """Check that Solids in one Solid, and devices of one robot, have different names."""
-    first: dict[tuple[str, int, str], Node] = {}
-    for here in _locations(world):
-        node = here.node
-        for kind, types, around in (("solid", SOLIDS, SOLIDS), ("device", DEVICES, ("Robot",))):
-            outer = here.nearest(around)
-            if node.type not in types or (kind == "device" and outer is None):
-                continue
-            name = text(node, "name")
-            other = first.setdefault((kind, id(outer), name), node)
-            if other is not node:
-                owner = "the world"
-                if outer is not None:
-                    hidden = _hides(outer)
-                    owner = f"the {outer.type}" if hidden else f"'{text(outer, 'name')}'"
-                yield (
-                    node,
-                    f"expected another name than '{name}', which a {kind} of {owner} has already"
-                    f"{_line(other)}",
-                )
-
-
-def _line(node: Node) -> str:
-    return f" (the first is in line {node.line})" if node.line else ""
-
-
-WORLD_CHECKS: tuple[Callable[[World], Iterator[Complaint]], ...] = (
-    *(_head, _axes, _sleeping_springs, _materials, _joint_ends),
-    *(_surroundings, _gaps_of_physics, _unique_names),
-)
+def _gap_of_physics(here: _Location) -> Iterator[str]:
+    """Check that a solid with physics is not in one without that is in one with physics."""
+    if here.node.type not in SOLIDS or here.node.node("physics") is None:
+        return
+    known = takewhile(lambda node: not _hides(node), reversed(here.around))
+    has_physics = [node.node("physics") is not None for node in known if node.type in SOLIDS]
+    if any(has_physics) and not has_physics[0]:
+        name = text(here.node, "name")
+        yield f"expected physics of the solid around '{name}', as that around it has it, found none"
 
 
 # Properties of a world

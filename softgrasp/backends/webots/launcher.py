@@ -1,8 +1,9 @@
 """Find Webots and run one world in it, without a window, until its controller has ended.
 
 Webots is a script that starts the simulator, which starts controllers; where there is no display,
-xvfb-run and its X server come on top. They form one process group, which ends as a whole. Output is
-read while Webots runs, as it does not exit after a controller that crashed.
+xvfb-run and its X server come on top. They form one process group, which ends as a whole
+(``process_group``; the player of ODE has one, too). Output is read while Webots runs, as it does
+not exit after a controller that crashed.
 """
 
 from __future__ import annotations
@@ -14,20 +15,19 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections import deque
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic, sleep
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
-from softgrasp.backends.processes import process_group
 from softgrasp.errors import BackendUnavailable, ResultError, SimulationError
 
 PAUSE = 0.05  # [s] between two checks
 OPTIONS = ("--batch", "--mode=fast", "--no-rendering", "--minimize", "--stdout", "--stderr")
 FAREWELL = 10.0  # [s] for Webots to exit after the result
-ERRORS = "webots.stderr.txt"
-MAX_WARNINGS = 10
+LAST_LINES, MAX_WARNINGS = 15, 10
 WARNING = re.compile(r"(?:WARNING|ERROR|FATAL): ")
 # After any of these Webots runs on, without a controller or with an empty world.
 ORPHANED = re.compile(
@@ -72,21 +72,24 @@ def run_world(
         raise SimulationError(f"{world}: expected a world for Webots, found no file")
     webots = webots or find_webots()
     command = with_screen([str(webots.executable), *OPTIONS, str(world)])
-    console = Console(world.parent.parent if world.parent.name == "worlds" else world.parent)
+    directory = world.parent.parent if world.parent.name == "worlds" else world.parent
+    logs = directory / "webots.stdout.txt", directory / "webots.stderr.txt"
     try:
         result.unlink(missing_ok=True)
-        console.clear()
+        for log in logs:
+            log.write_bytes(b"")
     except OSError as error:
         raise ResultError(f"{error.filename}: cannot be written: {error.strerror}") from None
-    ending = _run(command, _environment(webots), console, result, timeout)
-    console.read(complete=True)
+    ending = _run(command, _environment(webots), logs, result, timeout)
     if result.is_file():
         if ending == "ended with exit code 0":
-            return console.warnings()
-        return (*console.warnings(), f"the result is there, but Webots {ending}")
+            return _warnings(logs)
+        return (*_warnings(logs), f"the result is there, but Webots {ending}")
+    output, errors = (list(filter(None, _lines(log))) for log in logs)
+    last = "\n".join((errors or output)[-LAST_LINES:]) or "(it wrote nothing)"
     raise SimulationError(
         f"{world}: expected Webots {webots.version} to leave the result {result}, found none; it "
-        f"{ending}; its last lines:\n{console.last_lines()}"
+        f"{ending}; its last lines:\n{last}"
     )
 
 
@@ -104,19 +107,24 @@ def _environment(webots: Webots) -> dict[str, str]:
 
 
 def _run(
-    command: list[str], environment: dict[str, str], console: Console, result: Path, timeout: float
+    command: list[str],
+    environment: dict[str, str],
+    logs: tuple[Path, Path],
+    result: Path,
+    timeout: float,
 ) -> str:
     """Run Webots until it exits or is stopped; return how it ended, for a message."""
     with (
-        console.output.open("wb") as output,
-        console.errors.open("wb") as errors,
-        process_group(command, output, errors, environment, console.output.parent) as process,
+        logs[0].open("wb") as output,
+        logs[1].open("wb") as errors,
+        process_group(command, output, errors, environment, logs[0].parent) as process,
     ):
-        latest = monotonic() + timeout
+        latest, sizes = monotonic() + timeout, [0, 0]
         ending, over = f"did not end within {timeout:g} s and was stopped", False
         while process.poll() is None:
-            console.read()
-            if not over and (result.is_file() or console.orphaned):
+            before, sizes = sizes, [log.stat().st_size for log in logs]
+            orphaned = sizes != before and any(ORPHANED.match(x) for g in logs for x in _lines(g))
+            if not over and (result.is_file() or orphaned):
                 over, latest = True, min(latest, monotonic() + FAREWELL)
                 ending = "did not end after its controller and was stopped"
             if monotonic() >= latest:
@@ -132,78 +140,20 @@ def _name(code: int) -> str:
     return f"{code} ({names[number]})" if number in names else str(code)
 
 
-# Console output
+def _lines(log: Path) -> list[str]:
+    return [line.rstrip() for line in log.read_bytes().decode(errors="replace").split("\n")]
 
 
-class Console:
-    """Standard output and error of one Webots run, read while they grow.
-
-    Attributes:
-        output: File of the standard output.
-        errors: File of the standard error.
-        orphaned: Whether Webots reported that the controller ended or never started.
-    """
-
-    def __init__(self, directory: Path) -> None:
-        self.output, self.errors = directory / "webots.stdout.txt", directory / ERRORS
-        self.orphaned = False
-        self._warnings: dict[str, None] = {}
-        self._logs = (_Log(self.output), _Log(self.errors))
-
-    def clear(self) -> None:
-        """Create both output files, empty.
-
-        Raises:
-            OSError: They cannot be written.
-        """
-        for file in (self.output, self.errors):
-            file.write_bytes(b"")
-
-    def read(self, *, complete: bool = False) -> None:
-        """Read the lines that were written since the last call.
-
-        Args:
-            complete: Whether to read a last line without a line end, too.
-        """
-        for log in self._logs:
-            for line in log.new_lines(complete):
-                self.orphaned = self.orphaned or bool(ORPHANED.match(line))
-                if WARNING.match(line):
-                    self._warnings[line] = None
-
-    def last_lines(self) -> str:
-        """Return the last lines of standard error, or else of standard output."""
-        output, errors = (log.last_lines for log in self._logs)
-        return "\n".join(errors or output) or "(it wrote nothing)"
-
-    def warnings(self) -> tuple[str, ...]:
-        """Warnings and errors of Webots without repetitions; at most ten lines."""
-        lines = tuple(self._warnings)
-        if len(lines) <= MAX_WARNINGS:
-            return lines
-        kept = MAX_WARNINGS - 1
-        files = f"{self.errors} and {self.output.name}"
-        return (*lines[:kept], f"{len(lines) - kept} more warnings of Webots are in {files}")
-
-
-class _Log:
-    """A text file that is read while it grows."""
-
-    def __init__(self, file: Path) -> None:
-        self.last_lines: deque[str] = deque(maxlen=15)
-        self._file, self._read, self._rest = file, 0, b""
-
-    def new_lines(self, complete: bool) -> list[str]:
-        with self._file.open("rb") as stream:
-            stream.seek(self._read)
-            new = stream.read()
-        self._read += len(new)
-        *whole, self._rest = (self._rest + new).split(b"\n")
-        if complete:
-            whole, self._rest = [*whole, self._rest], b""
-        lines = [line.decode(errors="replace").rstrip() for line in whole]
-        self.last_lines.extend(line for line in lines if line)
+def _warnings(logs: tuple[Path, Path]) -> tuple[str, ...]:
+    """Return warnings and errors of Webots without repetitions; at most ten lines."""
+    lines = tuple(
+        dict.fromkeys(line for log in logs for line in _lines(log) if WARNING.match(line))
+    )
+    if len(lines) <= MAX_WARNINGS:
         return lines
+    kept = MAX_WARNINGS - 1
+    files = f"{logs[1]} and {logs[0].name}"
+    return (*lines[:kept], f"{len(lines) - kept} more warnings of Webots are in {files}")
 
 
 # Installation
@@ -324,3 +274,78 @@ def with_screen(command: Sequence[str]) -> list[str]:
             "xvfb-run, found none of them; install it with: apt install xvfb"
         )
     return [*VIRTUAL_SCREEN, *command]
+
+
+# Processes
+
+
+GRACE = 5.0
+"""Time between SIGTERM and SIGKILL [s]."""
+
+
+@contextmanager
+def process_group(
+    command: Sequence[str],
+    output: IO[bytes],
+    errors: IO[bytes],
+    environment: Mapping[str, str] | None = None,
+    directory: Path | None = None,
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a program in a new session and process group, which ends with the block (POSIX).
+
+    At the end of the block the group gets SIGTERM, and SIGKILL after ``GRACE`` seconds. Ctrl-C in
+    the terminal does not reach it.
+
+    Args:
+        command: Program and arguments.
+        output: File for the standard output; a pipe would fill up, or stay open.
+        errors: File for the standard error.
+        environment: Environment variables; by default those of this process.
+        directory: Working directory.
+
+    Yields:
+        The program.
+
+    Raises:
+        BackendUnavailable: It cannot be started.
+    """
+    try:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=errors,
+            env=environment,
+            cwd=directory,
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise BackendUnavailable(
+            f"{command[0]}: expected a program that runs, found one that cannot be started: "
+            f"{error.strerror}"
+        ) from None
+    try:
+        yield process
+    finally:
+        _end(process)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    try:
+        latest = time.monotonic() + GRACE
+        _signal(process, signal.SIGTERM)
+        while _signal(process, 0) and time.monotonic() < latest:
+            time.sleep(0.05)
+    finally:  # also after a second Ctrl-C
+        _signal(process, signal.SIGKILL)
+        process.wait()
+
+
+def _signal(process: subprocess.Popen[bytes], number: int) -> bool:
+    """Send a signal to a whole process group; return False where it is empty."""
+    process.poll()  # an ended program counts until it is polled
+    try:
+        os.killpg(process.pid, number)
+    except (ProcessLookupError, PermissionError):  # macOS does not permit it after all have ended
+        return False
+    return True

@@ -9,8 +9,14 @@ from collections.abc import Sequence
 import mujoco
 import numpy as np
 
-from softgrasp.backends.wbt.poses import Mass, Pose, set_pose, vector
-from softgrasp.backends.wbt.schema import Node, Value
+from softgrasp.backends.wbt.schema import (
+    Mass,
+    Node,
+    Pose,
+    Value,
+    numbers_of,
+    set_pose,
+)
 from softgrasp.backends.webots.joint_actuators import JointLaw
 from softgrasp.errors import BuildError
 from softgrasp.io import Triangles, coarser, hull_of
@@ -50,10 +56,10 @@ def joint_node(
         end: The solid that it moves.
     """
     joint = model.joint(law.name).id
-    parameters: dict[str, Value] = {"axis": vector(parent.rotation.T @ start.xaxis[joint])}
+    parameters: dict[str, Value] = {"axis": numbers_of(parent.rotation.T @ start.xaxis[joint])}
     if not law.slides:
         anchor = parent.rotation.T @ (start.xanchor[joint] - parent.position)
-        parameters["anchor"] = vector(anchor)
+        parameters["anchor"] = numbers_of(anchor)
     if law.start != law.zero:
         parameters["position"] = law.start - law.zero
     stops = _stops(law)
@@ -140,7 +146,7 @@ def physics(inertia: Mass) -> Node:
     """Make the Physics node of a solid, with its mass instead of a density."""
     (xx, xy, xz), (_, yy, yz), (_, _, zz) = inertia.inertia.tolist()
     fields: dict[str, Value] = {"density": -1, "mass": inertia.mass}
-    fields["centerOfMass"] = [vector(inertia.center)]
+    fields["centerOfMass"] = [numbers_of(inertia.center)]
     fields["inertiaMatrix"] = [(xx, yy, zz), (xy, xz, yz)]
     return Node("Physics", fields)
 
@@ -226,7 +232,7 @@ def _faces(surface: Triangles, name: str, max_faces: int | None) -> Node:
             f"mesh of '{name}': expected at most {MAX_VERTICES} vertices, the limit of Webots, "
             f"found {len(vertices)}; request fewer faces with --max-faces N"
         )
-    points = Node("Coordinate", {"point": [vector(row) for row in vertices]})
+    points = Node("Coordinate", {"point": [numbers_of(row) for row in vertices]})
     rows = np.column_stack([faces, np.full(len(faces), -1)])
     return Node("IndexedFaceSet", {"coord": points, "coordIndex": rows.ravel().tolist()})
 

@@ -13,8 +13,13 @@ from typing import NamedTuple
 import mujoco
 import numpy as np
 
-from softgrasp.backends.wbt.poses import IDENTITY, axis_angle, vector
-from softgrasp.backends.wbt.schema import Node, Value
+from softgrasp.backends.wbt.schema import (
+    IDENTITY,
+    Node,
+    Value,
+    axis_angle,
+    numbers_of,
+)
 from softgrasp.backends.webots.joint_actuators import (
     JointLaw,
     contact_properties,
@@ -347,7 +352,10 @@ def view_of(model: mujoco.MjModel, start: mujoco.MjData, geoms: Sequence[int]) -
     left /= np.linalg.norm(left)
     rotation = np.column_stack([forward, left, np.cross(forward, left)])  # FLU: x ahead, z up
     position = center - 3.2 * float(reach.max()) * forward
-    fields: dict[str, Value] = {"orientation": axis_angle(rotation), "position": vector(position)}
+    fields: dict[str, Value] = {
+        "orientation": axis_angle(rotation),
+        "position": numbers_of(position),
+    }
     return Node("Viewpoint", fields | {"near": 0.01})
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from softgrasp.backends.wbt import parse_world
+from softgrasp.backends.wbt import parse_world, problems
 from tests.sim.engines import require_engine
 
 importer = pytest.importorskip(
@@ -48,7 +48,8 @@ URDF = (
     + "</robot>"
 )  # fmt: skip
 HEAD = f"""#VRML_SIM R2025a utf8
-WorldInfo {{ basicTimeStep {1e3 * STEP} CFM 1e-10 }}
+WorldInfo {{ basicTimeStep {1e3 * STEP} CFM 1e-10
+  physicsDisableLinearThreshold 0 }}
 Viewpoint {{ }}
 """
 
@@ -70,6 +71,7 @@ def in_ode() -> np.ndarray:
     from softgrasp.backends.ode.controller_api import OdeWorld
 
     tree = parse_world(HEAD + importer.convertUrdfContent(URDF, robotName="twig"))
+    assert problems(tree, min_step=0.0) == []
     robot = tree.nodes[2]
     angle = float(np.linalg.norm(TURN))
     robot.fields["rotation"] = (*(TURN / angle).tolist(), angle)
@@ -77,7 +79,7 @@ def in_ode() -> np.ndarray:
     world = OdeWorld(tree)
     for joint in world.joints:
         if joint.motor is not None:
-            joint.motor.set_force(0.0)  # an untouched motor of Webots holds its joint
+            joint.motor.setForce(0.0)  # an untouched motor of Webots holds its joint
     track = []
     for _ in range(STEPS):
         world.step()

@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 import softgrasp as sg
+from softgrasp.backends.ode.bindings import load
 from softgrasp.backends.ode.controller_api import OdeWorld
 from softgrasp.backends.wbt.parser import World
 from softgrasp.backends.wbt.schema import Node
@@ -17,8 +18,7 @@ def node(kind: str, name: str = "", /, **fields: object) -> Node:
 
 
 def world(*nodes: Node, step_ms: float = 1.0, **info: object) -> World:
-    """Bodies never fall asleep, unless `info` says so."""
-    awake = {"physicsDisableLinearThreshold": 0.0, "physicsDisableAngularThreshold": 0.0}
+    awake = {"physicsDisableLinearThreshold": 0.0}
     return World("R2025a", [node("WorldInfo", basicTimeStep=step_ms, **(awake | info)), *nodes])
 
 
@@ -41,10 +41,11 @@ def solid(name: str, **fields: object) -> Node:
 
 def ball(height: float, radius: float = 0.02, **fields: object) -> Node:
     """A ball of density 1000 kg/m³ whose centre is at a height."""
+    mass = 4.0 / 3.0 * np.pi * radius**3 * 1000.0
     given = {
         "translation": (0.0, 0.0, height),
         "boundingObject": node("Sphere", radius=radius),
-        "physics": node("Physics", density=1000.0),
+        "physics": physics(mass, inertia=0.4 * mass * radius**2),
     }
     return solid("ball", **(given | fields))
 
@@ -93,6 +94,18 @@ def run(ode: OdeWorld, seconds: float) -> OdeWorld:
     for _ in range(round(seconds / ode.time_step)):
         ode.step()
     return ode
+
+
+def velocity(ode: OdeWorld, name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Velocity of the centre of mass of a body [m/s], and its angular velocity [rad/s]."""
+    handle, library = named(ode, name).body.handle, load()
+    linear, angular = library.BodyGetLinearVel(handle), library.BodyGetAngularVel(handle)
+    return np.array(linear[0:3]), np.array(angular[0:3])
+
+
+def throw(ode: OdeWorld, name: str, *speed: float) -> None:
+    """Set the velocity of a body's centre of mass [m/s]."""
+    load().BodySetLinearVel(named(ode, name).body.handle, *speed)
 
 
 def named(ode: OdeWorld, name: str):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from softgrasp.backends.wbt import parse_world, problems, read_world
+from softgrasp.backends.wbt import parse_world, problems, read_world, world_text
 from softgrasp.backends.wbt.tokens import Token, tokens
 from softgrasp.errors import DescriptionError
 from tests.backends.wbt.pinch import FILE, GOOD, changed
@@ -70,22 +70,27 @@ def test_hidden_fields_are_read():
     assert parse_world(text).nodes[0].fields["linearVelocity"] == (1.0, 2.0, 3.0)
 
 
-@pytest.mark.parametrize("version", ["R2021b", "R2023b", "R2025b"])
+@pytest.mark.parametrize("version", ["R2023b", "R2025b"])
 def test_versions_that_are_read(version: str):
     assert parse_world(f"#VRML_SIM {version} utf8\r\n").version == version
 
 
-def test_deep_trees_are_read():
-    depth = 5000
-    text = HEADER + "Group { children [ " * depth + "] }" * depth
-    assert len(list(parse_world(text).walk())) == depth
+def test_trees_are_read_up_to_200_nodes_within_one_another():
+    def nested(depth: int) -> str:
+        return HEADER + "Group { children [ " * depth + "] }" * depth
+
+    world = parse_world(nested(200))
+    assert len(list(world.walk())) == 200
+    assert parse_world(world_text(world.nodes)).version == "R2025a"
+    with pytest.raises(DescriptionError, match="at most 200 nodes within one another, found more"):
+        parse_world(nested(201))
 
 
 @pytest.mark.parametrize(
     ("old", "new", "sentence"),
     [
-        ("#VRML_SIM R2025a utf8", "#VRML_SIM R2021a utf8", "1: expected a world of Webots"),
-        ("#VRML_SIM R2025a utf8", "#VRML_SIM V8.6 utf8", "1: expected a world of Webots R2021b"),
+        ("#VRML_SIM R2025a utf8", "#VRML_SIM R2023a utf8", "1: expected a world of Webots"),
+        ("#VRML_SIM R2025a utf8", "#VRML_SIM V8.6 utf8", "1: expected a world of Webots R2023b"),
         ("#VRML_SIM R2025a utf8", "#VRML V2.0 utf8", "1: expected '#VRML_SIM R2025a utf8' or"),
         ("WorldInfo {", "EXTERNPROTO Floor\nWorldInfo {", "3: EXTERNPROTO"),
         ("Viewpoint {", "Veiwpoint {", "13: no node 'Veiwpoint' can stand here, and no"),

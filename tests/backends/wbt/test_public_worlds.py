@@ -1,15 +1,13 @@
-"""Features of worlds that others wrote: PROTO nodes, devices, older versions, hidden fields."""
+"""Features of worlds that others wrote: PROTO nodes, devices, hidden fields."""
 
 from __future__ import annotations
-
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from softgrasp.backends.ode import player
-from softgrasp.backends.wbt import Node, parse_world, problems, read_world, value, world_text
-from softgrasp.errors import DescriptionError, SimulationError
+from softgrasp.backends.wbt import Node, parse_world, problems, world_text
+from softgrasp.errors import SimulationError
 from tests.conftest import Golden
 
 PROTOS = "https://raw.githubusercontent.com/cyberbotics/webots/R2023b/projects"
@@ -49,47 +47,6 @@ Solid {{
 }}
 DirectionalLight {{ color 255 0.5 0 }}
 """
-HINGED = """#VRML_SIM {version} utf8
-{declarations}
-WorldInfo {{ }}
-Viewpoint {{ }}
-DEF HAND Robot {{
-  children [ {link} {{ name "tip" length 0.2 shape Sphere {{ radius 0.05 }} }} {link} {{ }} ]
-}}
-"""
-LINK = """#VRML_SIM R2022b utf8
-# a comment before the PROTO
-EXTERNPROTO "Skin.proto"
-PROTO Link [
-  field SFString{"tip", "link"} name "link"
-  field SFFloat length 0.1
-  unconnectedField SFVec3f axis 0 1 0
-  vrmlField MFNode{Shape{}} more [ Pose { children [ Shape { geometry Box { } } ] } ]
-  field SFNode shape Cylinder { height 0.1 radius 0.01 }
-] {
-  HingeJoint {
-    jointParameters HingeJointParameters { axis IS axis }
-    endPoint DEF LINK Solid {
-      name IS name
-      boundingObject IS shape
-      children IS more
-      physics Physics { density -1 mass IS length }
-    }
-  }
-}
-"""
-
-
-def world_of(tmp_path: Path, version: str, declarations: str = "", **files: str) -> Path:
-    """Write a world and PROTO files as a project has them."""
-    for directory in ("worlds", "protos"):
-        (tmp_path / directory).mkdir()
-    for name, text in files.items():
-        (tmp_path / "protos" / f"{name}.proto").write_text(text, encoding="utf-8")
-    path = tmp_path / "worlds" / "hinged.wbt"
-    text = HINGED.format(version=version, declarations=declarations, link="Link")
-    path.write_text(text, encoding="utf-8")
-    return path
 
 
 def plain(nodes: list[Node]) -> list[object]:
@@ -139,64 +96,6 @@ def test_axes_are_normalised_and_colours_clipped() -> None:
         "line 35: DirectionalLight.color: expected numbers from 0 to 1, found 255 0.5 0; they are "
         "clipped, as by Webots"
     ]
-
-
-@pytest.mark.parametrize(
-    ("version", "declarations"), [("R2023b", 'EXTERNPROTO "../protos/Link.proto"'), ("R2021b", "")]
-)
-def test_a_proto_beside_the_world_is_expanded(
-    version: str, declarations: str, tmp_path: Path
-) -> None:
-    world = read_world(world_of(tmp_path, version, declarations, Link=LINK))
-    assert world.notes == []
-    first, second = world.of_type("HingeJoint")
-    tip, link = first.node("endPoint"), second.node("endPoint")
-    assert (tip.fields["name"], link.fields["name"]) == ("tip", "link")
-    assert [solid.node("physics").fields["mass"] for solid in (tip, link)] == [0.2, 0.1]
-    assert [solid.node("boundingObject").type for solid in (tip, link)] == ["Sphere", "Cylinder"]
-    assert [node.type for node in link.nodes("children")] == ["Pose"]
-    assert value(first.node("jointParameters"), "axis") == (0.0, 1.0, 0.0)
-    assert list(world.opaque()) == []
-
-
-@pytest.mark.parametrize(
-    ("text", "note"),
-    [
-        (LINK.replace("axis IS axis", "axis %<= 1 >% 0 0"), "{path} is a template"),
-        (LINK.replace("IS length", "IS lenght"), "{path}:17: Physics.mass: the PROTO has no field "
-         "'lenght'; did you mean 'length'? known: axis, length, more, name, shape"),
-        ("#VRML_SIM R2022b utf8\nSolid { }", "{path}:2: expected a PROTO, found 'Solid'"),
-    ],
-)  # fmt: skip
-def test_a_proto_that_cannot_be_expanded_stays_opaque(text: str, note: str, tmp_path: Path) -> None:
-    world = read_world(world_of(tmp_path, "R2021b", Link=text))
-    assert [node.type for node in world.opaque()] == ["Link", "Link"]
-    path = tmp_path / "worlds" / ".." / "protos" / "Link.proto"
-    directory = tmp_path / "protos" / "Link.proto"
-    expected = {f"Link is not expanded: {note.format(path=one)}" for one in (path, directory)}
-    assert len(world.notes) == 1
-    assert world.notes[0] in expected
-
-
-def test_a_proto_that_contains_itself_ends(tmp_path: Path) -> None:
-    text = "#VRML_SIM R2022b utf8\nPROTO Link [ ] { Solid { children [ Link { } ] } }"
-    assert len(list(read_world(world_of(tmp_path, "R2021b", Link=text)).opaque())) == 2
-
-
-def test_transforms_stand_where_poses_came_later() -> None:
-    text = "#VRML_SIM {} utf8\nSolid {{ boundingObject Transform {{ children [ Box {{ }} ] }} }}"
-    assert parse_world(text.format("R2022b")).nodes[0].node("boundingObject").type == "Transform"
-    with pytest.raises(DescriptionError, match=r"found 'Transform'$"):
-        parse_world(text.format("R2023b"))
-
-
-def test_shapes_of_older_axes_are_a_problem() -> None:
-    text = "#VRML_SIM {} utf8\nWorldInfo {{ }}\nViewpoint {{ }}\nShape {{ geometry Plane {{ }} }}"
-    assert [one.sentence for one in problems(parse_world(text.format("R2021b")))] == [
-        "expected a Plane of a world of R2022a or newer, found one of R2021b, whose axis is y; "
-        "save the world with a newer Webots"
-    ]
-    assert problems(parse_world(text.format("R2022a"))) == []
 
 
 def test_ode_refuses_nodes_that_it_would_leave_out(golden: Golden) -> None:

@@ -33,23 +33,12 @@ def test_a_good_world_has_no_problem():
         ("gravity 9.81", "gravity -9.81", "3: WorldInfo.gravity"),
         ("basicTimeStep 1", "basicTimeStep 0.5", "3: WorldInfo.basicTimeStep"),
         ("basicTimeStep 1", "basicTimeStep 1.5", "3: WorldInfo.basicTimeStep"),
-        (
-            "physicsDisableLinearThreshold 0",
-            "physicsDisableLinearThreshold 0.02",
-            "3: WorldInfo.physicsDisableLinearThreshold",
-        ),
-        ("physicsDisableAngularThreshold 0", "", "3: WorldInfo.physicsDisableAngularThreshold"),
-        ('{ material2 "ball"', '{ material1 "ball" material2 "skin"', "10: expected one"),
-        ('material1 "skin"', 'material1 "skim"', "9: ContactProperties.material1"),
         ("bounce 0", "bounce 1.5", "9: ContactProperties.bounce"),
         ("softCFM 0.002", "softERP -0.3", "10: ContactProperties.softERP"),
         ("softCFM 0.002", "softCFM 0", "10: ContactProperties.softCFM"),
         ("bounce 0", "bounceVelocity -0.1", "9: ContactProperties.bounceVelocity"),
         ("[ 0.7 ]", "[ ]", "9: ContactProperties.coulombFriction"),
         ("[ 0.7 ]", "-0.7", "9: ContactProperties.coulombFriction"),
-        ('name "right"\n', 'name "left"\n', "104: expected another name than 'left', which a"),
-        ('name "wedge"', 'name "ball"', "134: expected another name than 'ball', which a solid"),
-        ('name "right motor"', 'name "left touch"', "102: expected another name than 'left"),
         (
             "DirectionalLight {",
             "Solid { children TouchSensor { boundingObject Box { } } } DirectionalLight {",
@@ -61,8 +50,7 @@ def test_a_good_world_has_no_problem():
             'name "loose" } } } DirectionalLight {',
             "15: expected a solid around the SliderJoint",
         ),
-        ("physics USE TIP_MASS", "", "44: expected physics of 'left', which a motor moves"),
-        ("physics Physics { density 1100 }", "", "104: expected physics of 'right', which a"),
+        ("physics USE TIP_MASS", "", "30: HingeJoint"),
         (
             "jointParameters JointParameters { minStop -0.01 maxStop 0.1 }",
             "",
@@ -76,12 +64,9 @@ def test_a_good_world_has_no_problem():
         ("axis 0 -1 0", "axis 0 0 0", "96: HingeJointParameters.axis"),
         ("springConstant 0.04", "springConstant -0.04", "51: HingeJointParameters.springConstant"),
         ("maxTorque 0.8 sound", "maxTorque -0.8 sound", "102: RotationalMotor.maxTorque"),
-        ("rotation 0 1 0 0.5", "rotation 0 1 0 0", "51: HingeJointParameters.position"),
         ("minStop -0.4", "minStop -3.2", "31: HingeJointParameters.minStop"),
         ("maxStop 1.6", "maxStop 4", "31: HingeJointParameters.maxStop"),
         ("minStop -0.01 maxStop 0.1", "minStop 0.2 maxStop 0", "23: JointParameters.minStop"),
-        ("minPosition -0.2", "minPosition -0.5", "40: RotationalMotor.minPosition"),
-        ("maxPosition 1.5", "maxPosition 1.7", "40: RotationalMotor.maxPosition"),
         ("minPosition -0.2", "minPosition 1.8", "40: RotationalMotor.minPosition"),
         ("density 1100", "density 1100 mass 0.1", "109: Physics"),
         ("density 1100", "density -1", "109: Physics"),
@@ -142,7 +127,7 @@ def test_a_gap_between_solids_with_physics_is_detected(golden):
         'Solid { name "c" children\n'
         'Solid { name "d" physics Physics { } } } } } }'
     )
-    golden("\n".join(result(parse_world(text, "gap.wbt"))), "gap.wbt:5")
+    golden("\n".join(result(parse_world(text, "gap.wbt"))), "gap.wbt:7")
 
 
 def test_an_empty_world_lacks_its_head(golden):
@@ -152,10 +137,6 @@ def test_an_empty_world_lacks_its_head(golden):
 def made(*nodes: Node, version: str = "R2025a") -> World:
     """A world that was made in code."""
     return World(version, [Node("WorldInfo"), Node("Viewpoint"), *nodes], Path("made.wbt"))
-
-
-def test_a_spring_that_is_nowhere_keeps_nothing_awake():
-    assert result(made(Node("Solid"))) == []
 
 
 def test_large_meshes_are_detected():
@@ -204,20 +185,9 @@ GRIPPER = """HingeJoint {
 def test_children_of_an_opaque_node_are_no_orphans(inner: str):
     """A PROTO whose file is elsewhere may be a robot, a solid or something around either."""
     assert result(parse_world(HIDDEN % (inner % GRIPPER))) == []
-    twice = "\n".join(inner % GRIPPER for _ in range(2))
-    unique = twice.replace("Solid { children", 'Solid { name "other" children', 1)
-    assert result(parse_world(HIDDEN % unique)) == []
 
 
 def test_children_of_known_nodes_are_still_orphans():
     problems = result(parse_world(HIDDEN % f"Group {{ children [ {GRIPPER} ] }}"))
     assert len(problems) == 3
     assert all("around the" in problem for problem in problems)
-
-
-def test_names_are_compared_within_one_opaque_node():
-    solids = 'Solid { name "a" } Solid { name "a" }'
-    (problem,) = result(parse_world(HIDDEN % f"Arm {{ tool [ {solids} ] }}"))
-    assert "expected another name than 'a', which a solid of the Arm has already" in problem
-    apart = 'Arm { tool Solid { name "a" } } Arm { tool Solid { name "a" } }'
-    assert result(parse_world(HIDDEN % apart)) == []

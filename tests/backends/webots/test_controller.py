@@ -27,7 +27,7 @@ from softgrasp.backends.ode import player, controller_api as sensors
 contact = sensors.TouchSensor.getValues
 
 def with_weight(self):
-    weight = 9.81 * self._node.node("physics").fields["mass"]
+    weight = 9.81 * self._solid.node.node("physics").fields["mass"]
     x, y, z = contact(self)
     return [x, y, z - weight]
 
