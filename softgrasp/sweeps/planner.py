@@ -52,7 +52,7 @@ from softgrasp.model.object import object_pose, on_its_table, with_default_grasp
 from softgrasp.model.retreat import HandRetreat
 from softgrasp.sweeps.imported_grasps import (
     convert_postures,
-    foreign_grasp,
+    grasp_of,
     hand_joints_of,
     import_grasps,
 )
@@ -246,7 +246,7 @@ class PlannedGrasps:
         joints = hand_joints_of(scene)
         searched = [posture for row in rows if (posture := self.postures[row]) is not None]
         stated = (object_path, object_scale)
-        converted = [foreign_grasp(scene, joints, posture, *stated) for posture in searched]
+        converted = [grasp_of(scene, joints, posture, *stated) for posture in searched]
         return write_grasps(converted, directory)
 
     def tested(self, row: int) -> GraspScene:
