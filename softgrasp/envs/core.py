@@ -63,11 +63,7 @@ class Appearance(NamedTuple):
     """Change of azimuth and elevation of the camera [deg], and factor of its distance."""
 
 
-class Generator(Protocol):
-    """Interface of random generators: numpy's Generator or the older RandomState."""
-
-    def normal(self, *, size: int) -> Array:
-        """Return standard normal numbers."""
+Generator = np.random.Generator | np.random.RandomState
 
 
 class Episodes(Protocol):

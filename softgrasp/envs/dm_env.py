@@ -21,8 +21,7 @@ from softgrasp.description.scene import GraspScene
 from softgrasp.envs.core import Observation, check_numbers
 from softgrasp.envs.episode import EnvSettings, Episode, GraspTask, with_goal
 from softgrasp.envs.simulation import PARTS, SceneSimulation
-from softgrasp.errors import BuildError, SoftgraspWarning, missing_library
-from softgrasp.io.scene import load_scene
+from softgrasp.errors import BuildError, missing_library
 from softgrasp.model.contact_sensors import contact_layout
 from softgrasp.model.hand import add_hand
 from softgrasp.model.names import OBJECT, contact_sensor
@@ -57,7 +56,7 @@ def dm_environment(
     scene: GraspScene | str | Path, random_state: Any, settings: dict[str, Any]
 ) -> dm_env.Environment:
     """Make the environment of ``softgrasp.make_dm_env``."""
-    built = compile_scene(with_goal(scene if isinstance(scene, GraspScene) else load_scene(scene)))
+    built = compile_scene(with_goal(scene))
     _refuse_what_is_left_out(built)
     task = DmGraspTask(built, EnvSettings(**settings))
     return composer.Environment(
@@ -74,7 +73,7 @@ def dm_environment(
 
 
 def _refuse_what_is_left_out(built: CompiledScene) -> None:
-    """Refuse what a composed scene does not have, and warn of sensors."""
+    """Refuse what a composed scene does not have."""
     scene, plain = built.scene, "servos and one friction"
     unsupported = {
         "actuation": (scene.actuation != "servo", plain, "prescribed joints"),
@@ -89,13 +88,6 @@ def _refuse_what_is_left_out(built: CompiledScene) -> None:
     for field, (is_present, expected, value) in unsupported.items():
         if is_present:
             raise BuildError(f"{field}: expected {expected} for dm_control, found {value}")
-    if scene.sensors:
-        warnings.warn(
-            f"sensors: {len(scene.sensors)} of the scene are left out for dm_control, which has "
-            "sensors of its own",
-            SoftgraspWarning,
-            stacklevel=4,
-        )
 
 
 class SpecEntity(composer.Entity):  # type: ignore[misc]

@@ -8,6 +8,8 @@ what the engine did. Contacts are detected, and outcomes decided, by the laws of
 from __future__ import annotations
 
 import math
+import warnings
+from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
@@ -19,9 +21,10 @@ from softgrasp.description.scene import GraspScene
 from softgrasp.description.sweep import PoseNoise
 from softgrasp.description.task import SuccessCriterion
 from softgrasp.envs.core import ObjectPose, finger_members, finger_of_body
-from softgrasp.errors import DescriptionError
+from softgrasp.errors import DescriptionError, SoftgraspWarning
 from softgrasp.evaluation.hold_result import CREEP_FRACTION, is_within
 from softgrasp.evaluation.outcome import EJECTION_DISTANCE, RESTING_SPEED, Outcome
+from softgrasp.io.scene import load_scene
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model import names
 from softgrasp.model.scene import CompiledScene, start_targets
@@ -59,12 +62,23 @@ class EnvSettings(Description):
     """Discount of the learner per step, which the shaping needs [–]."""
 
 
-def with_goal(scene: GraspScene) -> GraspScene:
-    """Return the scene with the default hold test if it has neither that nor a lift.
+def with_goal(scene: GraspScene | str | Path) -> GraspScene:
+    """Return a scene with the default hold test if it has neither that nor a lift.
+
+    Args:
+        scene: The scene, its library name or its file.
 
     Raises:
         DescriptionError: The object is fixed or deformable, or the closure uses tactile sensors.
+
+    Warns:
+        SoftgraspWarning: Sensors are left out.
     """
+    if not isinstance(scene, GraspScene):
+        scene = load_scene(scene)
+    if scene.sensors:
+        message = f"sensors: {len(scene.sensors)} of the scene are left out of the environment"
+        warnings.warn(f"{message}, which has observations of its own", SoftgraspWarning, 3)
     if scene.object.elasticity is not None:
         expected = "a rigid object for an environment"
         raise _refusal("object.elasticity", expected, "a deformable one")

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import warnings
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -24,11 +23,9 @@ from softgrasp.envs.views import Views, pose, row_of
 from softgrasp.errors import (
     DescriptionError,
     SimulationError,
-    SoftgraspWarning,
     did_you_mean,
     missing_library,
 )
-from softgrasp.io.scene import load_scene
 from softgrasp.model import names
 from softgrasp.pipeline import compile_scene
 from softgrasp.rendering.camera import Camera, geom_corner_points
@@ -166,15 +163,7 @@ class GraspEnv(EpisodeEnv, EzPickle):
             raise DescriptionError(
                 f"expected a render mode, found '{render_mode}'; {hint}", field="render_mode"
             )
-        described = scene if isinstance(scene, GraspScene) else load_scene(scene)
-        if described.sensors:
-            warnings.warn(
-                f"sensors: {len(described.sensors)} of the scene are left out of the environment, "
-                "which has observations of its own",
-                SoftgraspWarning,
-                stacklevel=2,
-            )
-        built = compile_scene(with_goal(described))
+        built = compile_scene(with_goal(scene))
         self.task = GraspTask(built, EnvSettings(**settings))
         simulation = SteppedScene(built, self.task)
         views = Views(simulation, list(simulation.bounds), renderer=renderer)

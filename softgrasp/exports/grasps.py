@@ -31,7 +31,7 @@ from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.evaluation.analysis import hand_pose_at
 from softgrasp.evaluation.result import GraspResult, column
 from softgrasp.io.files import json_text, write_text
-from softgrasp.io.grasp_files import ForeignGrasp, read_grasps, write_grasps
+from softgrasp.io.grasp_files import NO_NAME, read_grasps, write_grasps
 from softgrasp.io.input_limits import loader, read_json
 from softgrasp.io.yaml_files import YamlFile, dump
 from softgrasp.mechanics.hand_kinematics import pose_of
@@ -217,7 +217,7 @@ def load_grasps(path: str | Path) -> GraspSet:
         if path.suffix in (".yaml", ".yml"):
             return from_isaac(YamlFile(path).data)
         if path.suffix != ".json":
-            return from_foreign(read_grasps(path))
+            return GraspSet(hand="", grasps=read_grasps(path))
         content = read_json(path)
         if isinstance(content, dict) and content.get("format") == "softgrasp-grasps":
             return GraspSet(**content)
@@ -226,17 +226,6 @@ def load_grasps(path: str | Path) -> GraspSet:
     except (OSError, ValueError) as error:
         raise DescriptionError(f"expected grasps in JSON, found: {error}", file=path) from error
     raise DescriptionError("expected format softgrasp-grasps, found another", file=path)
-
-
-def foreign_grasps(path: str | Path) -> tuple[ForeignGrasp, ...]:
-    """Read grasps in any format that ``load_grasps`` reads, for the planner.
-
-    Raises:
-        DescriptionError: See ``load_grasps``.
-    """
-    if Path(path).suffix in (".json", ".yaml", ".yml"):
-        return to_foreign(load_grasps(path))
-    return read_grasps(path)
 
 
 def save_grasps(
@@ -259,7 +248,7 @@ def save_grasps(
         hint = did_you_mean(to, get_args(GraspFileFormat))
         raise DescriptionError(f"expected a format, found '{to}'; {hint}", field="to")
     if to == "dexgraspbench":
-        return write_grasps(to_foreign(grasps), path)
+        return write_grasps(grasps.grasps, path)
     if to == "isaac":
         text = dump(to_isaac(grasps))
     elif to == "moveit":
@@ -289,64 +278,6 @@ def merge_grasps(parts: Iterable[GraspSet], order: Callable[[Grasp], float]) -> 
 ISAAC = "isaac_grasp"
 APPROACH_DISTANCE = 0.1
 """Length of the approach of MoveIt where the hand stood still before its closure [m]."""
-NO_NAME = "object"
-"""Name of an object whose source states none."""
-
-
-# DexGraspBench
-
-
-def to_foreign(grasps: GraspSet) -> tuple[ForeignGrasp, ...]:
-    """Return grasps as those of a file of DexGraspBench; the object is at the world's origin.
-
-    A posture that is missing is that of the grasp.
-    """
-    return tuple(_foreign(grasp) for grasp in grasps.grasps)
-
-
-def _foreign(grasp: Grasp) -> ForeignGrasp:
-    rows = [grasp.pregrasp or grasp.grasp, grasp.grasp, grasp.squeeze or grasp.grasp]
-    joints = tuple(grasp.grasp.joints)
-    if any(row.joints.keys() != grasp.grasp.joints.keys() for row in rows):
-        raise DescriptionError(
-            f"{grasp.name}: expected the same joints in all postures, found others"
-        )
-    return ForeignGrasp(
-        np.array([transform(row.pose.position, row.pose.quaternion) for row in rows]),
-        np.array([[row.joints[name] for name in joints] for row in rows]),
-        None if joints == _number(len(joints)) else joints,
-        np.eye(4),
-        grasp.object.scale,
-        grasp.object.mesh or "",
-    )
-
-
-def _number(count: int) -> tuple[str, ...]:
-    """Return the names of joints that a file does not name."""
-    return tuple(f"joint_{number}" for number in range(count))
-
-
-def from_foreign(grasps: Iterable[ForeignGrasp]) -> GraspSet:
-    """Return the grasps of a file of DexGraspBench.
-
-    Joints without names are ``joint_0``, … in the order of the file.
-    """
-    pairs = enumerate(grasps)
-    return GraspSet(hand="", grasps=tuple(_of_foreign(f"grasp_{i}", one) for i, one in pairs))
-
-
-def _of_foreign(name: str, one: ForeignGrasp) -> Grasp:
-    joints = one.joint_names or _number(one.joints.shape[1])
-    to_object = np.linalg.inv(one.object_pose)
-    before, closed, pressed = (
-        HandPosture(
-            pose=pose_of(to_object @ pose), joints=dict(zip(joints, values.tolist(), strict=True))
-        )
-        for pose, values in zip(one.hand_poses, one.joints, strict=True)
-    )
-    mesh = one.object_path or None
-    grasped = GraspedObject(name=Path(mesh or NO_NAME).stem, mesh=mesh, scale=one.object_scale)
-    return Grasp(name=name, object=grasped, pregrasp=before, grasp=closed, squeeze=pressed)
 
 
 # Isaac Sim, GraspGen

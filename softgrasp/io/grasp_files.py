@@ -14,14 +14,16 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, cast
+from typing import Any, BinaryIO, cast
 
 import numpy as np
 
+from softgrasp.description.grasps import Grasp, GraspedObject, HandPosture
 from softgrasp.errors import DescriptionError, ResultError
 from softgrasp.io.files import atomic_path
 from softgrasp.io.input_limits import MAX_ARRAYS, check_size, loader
-from softgrasp.mechanics.transforms import Array, position_of, quaternion_of, transform
+from softgrasp.mechanics.hand_kinematics import pose_of
+from softgrasp.mechanics.transforms import Array, transform
 
 _ARRAY_PARTS = (
     ("multiarray", "_reconstruct"),
@@ -40,27 +42,35 @@ FARTHEST = 10.0
 """Largest distance of a hand from its object [m]; farther away it is in another unit."""
 
 
-class ForeignGrasp(NamedTuple):
-    """A grasp as a file states it."""
+NO_NAME = "object"
+"""Name of an object whose source states none."""
 
-    hand_poses: Array
-    """Poses of the hand before the grasp, in it and squeezing, (3, 4, 4), world frame."""
-    joints: Array
-    """Joint variables in the same three postures, (3, n) [rad or m]."""
-    joint_names: tuple[str, ...] | None
-    """Names of the joints; None where they are those of the hand's file, in its order."""
-    object_pose: Array
-    """Pose of the frame of the object's file, (4, 4), world frame."""
-    object_scale: float
-    """Factor of the object's file."""
-    object_path: str
-    """Directory of the object; empty where the file does not state it."""
+
+def postures_of(grasp: Grasp) -> tuple[HandPosture, HandPosture, HandPosture]:
+    """Return the postures before a grasp, in it and squeezing; that of the grasp for missing ones.
+
+    Raises:
+        DescriptionError: They have different joints.
+    """
+    postures = (grasp.pregrasp or grasp.grasp, grasp.grasp, grasp.squeeze or grasp.grasp)
+    if any(posture.joints.keys() != grasp.grasp.joints.keys() for posture in postures):
+        raise DescriptionError(
+            f"{grasp.name}: expected the same joints in all postures, found others"
+        )
+    return postures
+
+
+def numbered(count: int) -> tuple[str, ...]:
+    """Return the names of joints that a file does not name, in its order."""
+    return tuple(f"joint_{number}" for number in range(count))
 
 
 # Reading
 @loader
-def read_grasps(path: str | Path) -> tuple[ForeignGrasp, ...]:
-    """Read grasps of DexGraspBench: a ``.npy`` file, or all in a directory.
+def read_grasps(path: str | Path) -> tuple[Grasp, ...]:
+    """Read grasps of DexGraspBench: a ``.npy`` file, or all in a directory, as ``grasp_0``, ….
+
+    Joints without names are ``joint_0``, … in the order of the file.
 
     Raises:
         DescriptionError: There is no such file, it holds no such grasps, an array has another shape
@@ -71,7 +81,8 @@ def read_grasps(path: str | Path) -> tuple[ForeignGrasp, ...]:
         files = sorted(path.rglob("*.npy"))
         if not files:
             raise DescriptionError(f"{path}: expected .npy files with grasps, found none")
-        return tuple(grasp for file in files for grasp in read_grasps(file))
+        read = [grasp for file in files for grasp in read_grasps(file)]
+        return tuple(grasp.replace(name=f"grasp_{i}") for i, grasp in enumerate(read))
     content = _unpickle(path)
     if not (isinstance(content, Mapping) and "grasp_qpos" in content):
         raise DescriptionError(
@@ -80,18 +91,10 @@ def read_grasps(path: str | Path) -> tuple[ForeignGrasp, ...]:
     grasps = tuple(_dexgraspbench(path, content))
     if not grasps:
         raise DescriptionError(f"{path}: expected one or more grasps, found none")
-    for index, grasp in enumerate(grasps):
-        away = grasp.hand_poses[:, :3, 3] - grasp.object_pose[:3, 3]
-        distance = float(np.linalg.norm(away, axis=1).max())
-        if distance > FARTHEST:
-            raise DescriptionError(
-                f"{path}: [{index}]: expected a hand within {FARTHEST:g} m of its object (lengths "
-                f"in m), found one {distance:.4g} m away"
-            )
     return grasps
 
 
-def _dexgraspbench(path: Path, content: Mapping[str, Any]) -> Iterable[ForeignGrasp]:
+def _dexgraspbench(path: Path, content: Mapping[str, Any]) -> Iterable[Grasp]:
     grasp = np.atleast_2d(_numbers(path, content, "grasp_qpos"))
     if grasp.ndim != 2 or grasp.shape[1] < 8:
         expected = "a hand pose of 7 numbers and joint variables"
@@ -112,20 +115,27 @@ def _dexgraspbench(path: Path, content: Mapping[str, Any]) -> Iterable[ForeignGr
     scales = _scales(path, content, "obj_scale")
     if len(scales) not in (1, count):
         raise _wrong(path, "obj_scale", "one number, or one per grasp", len(scales))
-    file = str(content.get("obj_path", ""))
+    mesh = str(content.get("obj_path", "")) or None
     listed = _joint_names(path, content, grasp.shape[1] - 7)
     for index in range(count):
         postures = np.array([rows[1][index], rows[0][index], rows[2][index]])
-        pose, scale = poses[index % len(poses)], scales[index % len(scales)]
-        yield _grasp(path, postures, listed, pose, scale, file)
+        before, closed, squeezing = _postures(
+            f"{path}: [{index}]", postures, poses[index % len(poses)], listed
+        )
+        scale = scales[index % len(scales)]
+        yield Grasp(
+            name=f"grasp_{index}",
+            object=GraspedObject(name=Path(mesh or NO_NAME).stem, mesh=mesh, scale=scale),
+            pregrasp=before, grasp=closed, squeeze=squeezing,
+        )  # fmt: skip
 
 
-def _joint_names(path: Path, content: Mapping[str, Any], count: int) -> tuple[str, ...] | None:
-    """Read the names of the joints; None where the file has none."""
+def _joint_names(path: Path, content: Mapping[str, Any], count: int) -> tuple[str, ...]:
+    """Read the names of the joints, ``numbered`` where the file has none."""
     names = content.get("joint_names")
-    listed = None if names is None else tuple(str(name) for name in np.ravel(names))
-    if listed is not None and len(listed) != count:
-        raise _wrong(path, "joint_names", f"{count} names", len(listed))
+    listed = numbered(count) if names is None else tuple(str(name) for name in np.ravel(names))
+    if len(set(listed)) != count:
+        raise _wrong(path, "joint_names", f"{count} different names", len(set(listed)))
     return listed
 
 
@@ -156,24 +166,30 @@ def _plain_number(value: Any) -> float | None:
     return number if np.isfinite(number) else None
 
 
-def _grasp(
-    path: Path,
-    postures: Array,
-    joint_names: tuple[str, ...] | None,
-    object_pose: Array,
-    scale: float,
-    object_path: str,
-) -> ForeignGrasp:
-    """Make a grasp of three postures, (3, 7 + n), before the grasp, in it and squeezing."""
-    lengths = np.linalg.norm([*postures[:, 3:7], object_pose[3:]], axis=1)
+def _postures(
+    where: str, postures: Array, object_pose: Array, names: Sequence[str]
+) -> list[HandPosture]:
+    """Return postures of rows (3, 7 + n) in the world, in the frame of the object (7,)."""
+    quaternions = np.array([*postures[:, 3:7], object_pose[3:]])
+    lengths = np.linalg.norm(quaternions, axis=1)
     if (np.abs(lengths - 1.0) > 1e-2).any():
         raise DescriptionError(
-            f"{path}: expected unit quaternions (w, x, y, z) at positions 4 to 7 of each pose, "
+            f"{where}: expected unit quaternions (w, x, y, z) at positions 4 to 7 of each pose, "
             f"found one of length {lengths[np.abs(lengths - 1.0).argmax()]:.3g}"
         )
-    poses = np.array([transform(row[:3], row[3:7] / np.linalg.norm(row[3:7])) for row in postures])
-    frame = transform(object_pose[:3], object_pose[3:] / np.linalg.norm(object_pose[3:]))
-    return ForeignGrasp(poses, postures[:, 7:], joint_names, frame, scale, object_path)
+    *hands, reference = quaternions / lengths[:, None]
+    to_object = np.linalg.inv(transform(object_pose[:3], reference))
+    poses = [to_object @ transform(row[:3], q) for row, q in zip(postures, hands, strict=True)]
+    distance = max(float(np.linalg.norm(pose[:3, 3])) for pose in poses)
+    if distance > FARTHEST:
+        raise DescriptionError(
+            f"{where}: expected a hand within {FARTHEST:g} m of its object (lengths in m), found "
+            f"one {distance:.4g} m away"
+        )
+    return [
+        HandPosture(pose=pose_of(pose), joints=dict(zip(names, row[7:].tolist(), strict=True)))
+        for pose, row in zip(poses, postures, strict=True)
+    ]
 
 
 def _still(count: int) -> Array:
@@ -244,10 +260,13 @@ def _content(file: BinaryIO) -> Any:
 
 
 # Writing
-def write_grasps(grasps: Sequence[ForeignGrasp], directory: str | Path) -> list[Path]:
+def write_grasps(grasps: Iterable[Grasp], directory: str | Path) -> list[Path]:
     """Write grasps in the format of DexGraspBench, one file each, into a directory.
 
+    The object is at the origin of the world.
+
     Raises:
+        DescriptionError: The postures of a grasp have different joints.
         ResultError: The directory cannot be written.
     """
     directory = Path(directory)
@@ -255,21 +274,21 @@ def write_grasps(grasps: Sequence[ForeignGrasp], directory: str | Path) -> list[
     try:
         directory.mkdir(parents=True, exist_ok=True)
         for index, grasp in enumerate(grasps):
+            names = tuple(grasp.grasp.joints)
             rows = [
-                np.array([*position_of(pose), *quaternion_of(pose), *joints])
-                for pose, joints in zip(grasp.hand_poses, grasp.joints, strict=True)
+                np.array([*item.pose.position, *item.pose.quaternion, *map(item.joints.get, names)])
+                for item in postures_of(grasp)
             ]
-            frame = grasp.object_pose
             content = {
-                "obj_pose": np.array([*position_of(frame), *quaternion_of(frame)]),
-                "obj_scale": grasp.object_scale,
-                "obj_path": grasp.object_path,
+                "obj_pose": _still(1)[0],
+                "obj_scale": grasp.object.scale,
+                "obj_path": grasp.object.mesh or "",
                 "pregrasp_qpos": rows[0],
                 "grasp_qpos": rows[1],
                 "squeeze_qpos": rows[2],
             }
-            if grasp.joint_names is not None:
-                content["joint_names"] = list(grasp.joint_names)
+            if names != numbered(len(names)):
+                content["joint_names"] = list(names)
             files.append(directory / f"{index}_grasp.npy")
             with atomic_path(files[-1]) as path, path.open("wb") as file:
                 np.save(file, np.array(content, dtype=object), allow_pickle=True)

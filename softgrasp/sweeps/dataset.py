@@ -32,8 +32,6 @@ DatasetKind = Literal["grasps", "lerobot", "minari"]
 """A file of ``grasps``, or episodes of all rows."""
 
 TRAJECTORIES, DATASET = "trajectories", "dataset"
-LIBRARIES: dict[str | None, tuple[str, ...]] = {"minari": ("h5py", "minari")}
-"""What a dataset needs besides the libraries of tables."""
 
 
 class ExtraOutputs(NamedTuple):
@@ -88,7 +86,7 @@ def require_library(kind: DatasetKind | None) -> None:
         BackendUnavailable: One is not installed.
     """
     try:
-        for module in LIBRARIES.get(kind, ()):
+        for module in ("h5py", "minari") if kind == "minari" else ():
             import_module(module)
     except ModuleNotFoundError as error:
         raise missing_library(error) from None

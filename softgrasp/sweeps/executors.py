@@ -145,7 +145,7 @@ def _outcome(item: SimulatedScene) -> Row:
 
 
 class InProcess:
-    """Executor that simulates all grasps in this process."""
+    """Executor that simulates all grasps in this process, and base of the others."""
 
     def __init__(self, plan: SweepPlan, extra: ExtraOutputs | None = None) -> None:
         """Store the plan of a sweep; for the other arguments see ``Rows``."""
@@ -169,18 +169,14 @@ class InProcess:
         return partial(function, *arguments)
 
 
-class LocalPool:
+class LocalPool(InProcess):
     """Executor with processes on this machine, restarted where one of them dies."""
 
     def __init__(self, plan: SweepPlan, workers: int, extra: ExtraOutputs | None) -> None:
         """Store the plan; no process is started yet."""
-        self._plan, self._workers, self._extra = plan, workers, extra
+        super().__init__(plan, extra)
+        self._workers, self._started = workers, False
         self._pool: ProcessPoolExecutor | None = None
-        self._started = False
-
-    def __enter__(self) -> Self:
-        """Start no process yet."""
-        return self
 
     def __exit__(self, *error: object) -> None:
         """End all processes."""
@@ -211,7 +207,7 @@ class LocalPool:
                 return _or_here(self._pool.submit(function, *arguments), function, arguments)
         except BrokenExecutor:
             pass
-        return partial(function, *arguments)
+        return super().submit(function, *arguments)
 
     def _run_alone(self, row: int) -> Iterator[list[Row]]:
         for _ in range(ROW_RETRIES):
@@ -264,13 +260,13 @@ class LocalPool:
         self._pool = None
 
 
-def local_executor(plan: SweepPlan, workers: int, rows: int) -> InProcess | LocalPool:
+def local_executor(plan: SweepPlan, workers: int, rows: int) -> InProcess:
     """Return an executor for some rows: at most ``workers`` processes, or this one for few."""
     workers = min(workers, max(rows // ROWS_PER_WORKER, 1))
     return InProcess(plan) if workers == 1 else LocalPool(plan, workers, None)
 
 
-class DaskCluster:
+class DaskCluster(InProcess):
     """Executor with a dask cluster; a chunk whose worker died runs again on another one."""
 
     def __init__(
@@ -285,9 +281,8 @@ class DaskCluster:
                 nothing.
             scheduler: Address of a scheduler.
         """
-        self._plan, self._workers, self._extra = plan, workers, extra
-        self._scheduler = scheduler
-        self._stack = ExitStack()
+        super().__init__(plan, extra)
+        self._workers, self._scheduler, self._stack = workers, scheduler, ExitStack()
 
     def __enter__(self) -> Self:
         """Connect to the scheduler, or start a cluster on this machine.

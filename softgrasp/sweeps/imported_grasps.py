@@ -19,13 +19,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from softgrasp.description.grasps import Grasp, GraspedObject, HandPosture
 from softgrasp.description.object import GraspObject
 from softgrasp.description.scene import GraspScene
 from softgrasp.description.sweep import GraspPlan, ImportedGrasp
 from softgrasp.errors import DescriptionError, SoftgraspWarning, did_you_mean
-from softgrasp.exports.grasps import file_frame, file_scale, foreign_grasps
+from softgrasp.exports.grasps import file_frame, file_scale, load_grasps
 from softgrasp.grasp_synthesis.posture_search import PACE, SynthesizedPosture
-from softgrasp.io.grasp_files import ForeignGrasp
+from softgrasp.io.grasp_files import numbered, postures_of
 from softgrasp.mechanics.hand_kinematics import pose_of
 from softgrasp.mechanics.transforms import Array, transform
 from softgrasp.model.grasp_geometry import hand_joints, joint_motion
@@ -119,7 +120,7 @@ def import_grasps(
         SoftgraspWarning: Grasps were left out, state one posture, or move the hand.
     """
     joints = hand_joints_of(scene)
-    read = _of_size(foreign_grasps(path), scene.object, scale, path)
+    read = _of_size(load_grasps(path).grasps, scene.object, scale, path)
     offset = np.eye(4)
     offset[:3, 3] = center_in_file(scene.object.shape)
     imported = [
@@ -154,13 +155,13 @@ def import_grasps(
 
 
 def _of_size(
-    grasps: tuple[ForeignGrasp, ...], obj: GraspObject, scale: float | None, path: str | Path
-) -> tuple[ForeignGrasp, ...]:
+    grasps: tuple[Grasp, ...], obj: GraspObject, scale: float | None, path: str | Path
+) -> tuple[Grasp, ...]:
     """Select the grasps for a size of the object."""
     factor = file_scale(obj) if scale is None else scale
-    kept = tuple(grasp for grasp in grasps if np.isclose(grasp.object_scale, factor, rtol=1e-3))
+    kept = tuple(grasp for grasp in grasps if np.isclose(grasp.object.scale, factor, rtol=1e-3))
     if len(kept) < len(grasps):
-        counts = Counter(f"{grasp.object_scale:.4g}" for grasp in grasps)
+        counts = Counter(f"{grasp.object.scale:.4g}" for grasp in grasps)
         listed = ", ".join(f"{count} for {size}" for size, count in sorted(counts.items()))
         if not kept:
             raise DescriptionError(
@@ -177,11 +178,10 @@ def _of_size(
     return kept
 
 
-def _warn_of_moving_hands(grasps: Sequence[ForeignGrasp], path: str | Path) -> None:
+def _warn_of_moving_hands(grasps: Sequence[Grasp], path: str | Path) -> None:
     """Warn of hands that move between the postures of a grasp."""
-    paths = np.array(
-        [np.linalg.norm(np.ptp(grasp.hand_poses[:, :3, 3], axis=0)) for grasp in grasps]
-    )
+    positions = [[item.pose.position for item in postures_of(grasp)] for grasp in grasps]
+    paths = np.linalg.norm(np.ptp(positions, axis=1), axis=1)
     moving = int((paths > MOVED).sum())
     if moving:
         warnings.warn(
@@ -207,7 +207,7 @@ def _with_motion(grasp: ImportedGrasp, limits: Array, closing: Array) -> Importe
 
 
 def _convert_imported_grasp(
-    grasp: ForeignGrasp, joints: HandJoints, offset: Array, where: str
+    grasp: Grasp, joints: HandJoints, offset: Array, where: str
 ) -> tuple[ImportedGrasp, float]:
     """Convert a grasp; ``offset`` is the object's centre in its file. Also return the error."""
     rows, errors = [], []
@@ -220,28 +220,29 @@ def _convert_imported_grasp(
             )
         rows.append(tuple(targets.tolist()))
         errors.append(error)
-    hand = grasp.hand_poses[1] @ np.linalg.inv(joints.frame)
-    placed = pose_of(np.linalg.inv(hand) @ grasp.object_pose @ offset)
+    stated = grasp.grasp.pose
+    hand = transform(stated.position, stated.quaternion) @ np.linalg.inv(joints.frame)
+    placed = pose_of(np.linalg.inv(hand) @ offset)
     imported = ImportedGrasp(object_pose=placed, start=rows[0], grasp=rows[1], squeeze=rows[2])
     return imported, max(errors)
 
 
-def _order(grasp: ForeignGrasp, joints: HandJoints, where: str) -> Array:
-    """Return the joint variables of the three postures in the order of the hand's model, (3, n)."""
-    count, size, listed = len(joints.names), grasp.joints.shape[1], grasp.joint_names
-    if listed is None:
-        if size != count:
+def _order(grasp: Grasp, joints: HandJoints, where: str) -> list[Array]:
+    """Return the joint variables of the three postures in the order of the hand's model, (n,)."""
+    listed, expected = tuple(grasp.grasp.joints), joints.names
+    if listed == numbered(len(listed)):
+        if len(listed) != len(expected):
             raise DescriptionError(
-                f"{where}: expected {count} joint variables, those of the hand, found {size}"
+                f"{where}: expected {len(expected)} joint variables, those of the hand, found "
+                f"{len(listed)}"
             )
-        return grasp.joints
-    for name in joints.names:
-        if name not in listed:
-            raise DescriptionError(
-                f"{where}: expected a value for joint '{name}' of the hand, found none; "
-                f"{did_you_mean(name, listed)}"
-            )
-    return grasp.joints[:, [listed.index(name) for name in joints.names]]
+        expected = [*listed]
+    if missing := [name for name in expected if name not in listed]:
+        raise DescriptionError(
+            f"{where}: expected a value for joint '{missing[0]}' of the hand, found none; "
+            f"{did_you_mean(missing[0], listed)}"
+        )
+    return [np.array([item.joints[name] for name in expected]) for item in postures_of(grasp)]
 
 
 # Candidates and export
@@ -265,14 +266,14 @@ def convert_postures(plan: GraspPlan) -> list[SynthesizedPosture]:
     return postures
 
 
-def foreign_grasp(
+def grasp_of(
     scene: GraspScene,
     joints: HandJoints,
     posture: SynthesizedPosture,
     object_path: str = "",
     object_scale: float | None = None,
-) -> ForeignGrasp:
-    """Convert a posture for ``write_grasps``; the object's file is at the origin of the world.
+) -> Grasp:
+    """Convert a posture for ``write_grasps``, with numbered joints as DexGraspBench has them.
 
     Args:
         scene: Hand and object.
@@ -286,13 +287,16 @@ def foreign_grasp(
     """
     offset = np.eye(4)
     offset[:3, 3] = center_in_file(scene.object.shape)
-    hand = offset @ np.linalg.inv(posture.pose) @ joints.frame
-    rows = [posture.start, posture.targets, posture.squeeze]
-    return ForeignGrasp(
-        np.array([hand] * 3),
-        np.array([joints.variables(targets) for targets in rows]),
-        None,
-        np.eye(4),
-        file_scale(scene.object) if object_scale is None else object_scale,
-        object_path,
+    hand = pose_of(offset @ np.linalg.inv(posture.pose) @ joints.frame)
+    names, scale = numbered(len(joints.names)), object_scale or file_scale(scene.object)
+    opened, closed, pressed = (
+        HandPosture(pose=hand, joints=dict(zip(names, joints.variables(one).tolist(), strict=True)))
+        for one in (posture.start, posture.targets, posture.squeeze)
+    )
+    return Grasp(
+        name=scene.hand.name,
+        object=GraspedObject(name=scene.object.name, mesh=object_path or None, scale=scale),
+        pregrasp=opened,
+        grasp=closed,
+        squeeze=pressed,
     )

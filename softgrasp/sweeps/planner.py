@@ -52,14 +52,12 @@ from softgrasp.model.object import object_pose, on_its_table, with_default_grasp
 from softgrasp.model.retreat import HandRetreat
 from softgrasp.sweeps.imported_grasps import (
     convert_postures,
-    foreign_grasp,
+    grasp_of,
     hand_joints_of,
     import_grasps,
 )
 from softgrasp.sweeps.parameters import scene_of_row
 from softgrasp.sweeps.run import Progress, read_sweep, sweep
-from softgrasp.sweeps.storage import PLAN as SWEEP_PLAN
-from softgrasp.sweeps.storage import plan_in
 from softgrasp.sweeps.synthesis import (
     PlacedPosture,
     arrange_grasps,
@@ -246,7 +244,7 @@ class PlannedGrasps:
         joints = hand_joints_of(scene)
         searched = [posture for row in rows if (posture := self.postures[row]) is not None]
         stated = (object_path, object_scale)
-        converted = [foreign_grasp(scene, joints, posture, *stated) for posture in searched]
+        converted = [grasp_of(scene, joints, posture, *stated) for posture in searched]
         return write_grasps(converted, directory)
 
     def tested(self, row: int) -> GraspScene:
@@ -291,8 +289,6 @@ def plan_grasps(
     plan = plan.choose(scene=with_default_grasp(plan.scene).choose(adapt_grasp=False))
     candidates = candidates_of(plan, None if out is None else Path(out))
     swept = sweep_plan_of(plan, candidates)
-    if out is not None:
-        swept = _as_stored(swept, Path(out))
     rows = sweep(swept, out, workers=workers, executor=executor, progress=progress)
     if plan.rank_by == ROBUSTNESS:
         directory = None if out is None else Path(out)
@@ -371,20 +367,6 @@ def rank_table(
     rank = pd.Series(range(1, len(table) + 1), dtype="Int64").mask(table["score"].isna())
     table.insert(0, "rank", rank)
     return table[[*POSE_COLUMNS, *COLUMNS]]
-
-
-def _as_stored(swept: SweepPlan, directory: Path) -> SweepPlan:
-    """Return the plan stored in a directory if it only adds ε to ``swept``, else ``swept``."""
-    if (directory / SWEEP_PLAN).exists():
-        stored = plan_in(directory)
-        if stored.quality and stored == swept.replace(quality=True):
-            return stored
-        if swept.quality and stored == swept.replace(quality=False):
-            raise ResultError(
-                f"{directory}: expected grasps with ε to rank them by quality_epsilon, found ones "
-                "without; choose another directory"
-            )
-    return swept
 
 
 def _pose_columns(candidates: Sequence[Candidate]) -> dict[str, object]:

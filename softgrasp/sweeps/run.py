@@ -65,7 +65,6 @@ Progress = Callable[[int, int], None]
 """Called with the number of finished rows and of all rows."""
 CHECKS = "checks.json"
 """File of the rows that were repeated in MuJoCo."""
-Executor = InProcess | LocalPool | DaskCluster
 
 
 class Finish(NamedTuple):
@@ -164,7 +163,7 @@ def sweep(
             store = stack.enter_context(SweepStore(directory, plan, engine, files=files))
         done = store.finished() if store else {}
         remaining = [row for row in rows if row not in done]
-        pool: Executor = InProcess(plan, extra)
+        pool = InProcess(plan, extra)
         if other is not None:
             pool = other
         elif remaining and executor == "dask":
@@ -172,7 +171,7 @@ def sweep(
         elif remaining and workers > 1:
             pool = LocalPool(plan, workers, extra)
         stack.enter_context(pool)
-        if not isinstance(pool, InProcess):  # else it would only delay the rows
+        if type(pool) is not InProcess:  # else it would only delay the rows
             import_in_background(*TABLE_MODULES, *(finish.modules if finish else ()))
         chunks = chunk(remaining, workers, _rows_per_chunk(plan, executor, extra))
         collected = _collect(done, len(rows), pool.run(chunks), progress, store)

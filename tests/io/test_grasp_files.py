@@ -8,7 +8,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import softgrasp as sg
-from softgrasp.io.grasp_files import ForeignGrasp, read_grasps, write_grasps
+from softgrasp.description.grasps import Grasp, GraspedObject, HandPosture
+from softgrasp.io.grasp_files import read_grasps, write_grasps
 from softgrasp.mechanics.transforms import transform
 
 
@@ -34,35 +35,42 @@ def bench(**changes: Any) -> dict[str, Any]:
 
 def test_a_grasp_of_dexgraspbench_is_read(tmp_path):
     (grasp,) = read_grasps(saved(tmp_path / "0.npy", bench()))
-    assert grasp.joints == pytest.approx(np.array([[0.0, 0.1], [0.2, 0.3], [0.3, 0.4]]))
-    hand = transform((0.1, 0.2, 0.3), (0.5, 0.5, 0.5, 0.5))
-    assert grasp.hand_poses == pytest.approx(np.array([hand] * 3))
-    assert grasp.object_pose[:3, 3] == pytest.approx([0.0, 0.0, 0.05])
-    assert (grasp.object_scale, grasp.object_path) == (0.08, "assets/core_can")
+    postures = (grasp.pregrasp, grasp.grasp, grasp.squeeze)
+    assert [list(one.joints.values()) for one in postures] == [[0.0, 0.1], [0.2, 0.3], [0.3, 0.4]]
+    assert [one.pose.position for one in postures] == [pytest.approx((0.1, 0.2, 0.25))] * 3
+    assert grasp.grasp.pose.quaternion == pytest.approx((0.5, 0.5, 0.5, 0.5))
+    assert (grasp.object.scale, grasp.object.mesh) == (0.08, "assets/core_can")
 
 
 def test_rows_of_one_file_and_files_of_a_directory_are_grasps(tmp_path):
     rows = {name: np.array([posture(0.1), posture(0.2)]) for name in ("grasp_qpos",)}
     read = read_grasps(saved(tmp_path / "a.npy", rows))
-    assert [grasp.joints[0].tolist() for grasp in read] == [[0.1], [0.2]]
+    assert [grasp.grasp.joints for grasp in read] == [{"joint_0": 0.1}, {"joint_0": 0.2}]
     saved(tmp_path / "b.npy", bench())
     assert len(read_grasps(tmp_path)) == 3
 
 
 def test_written_grasps_are_read_as_they_were(tmp_path):
     random = np.random.default_rng(0)
-    hand = transform(random.normal(size=3), Rotation.random(rng=1).as_quat(scalar_first=True))
-    grasp = ForeignGrasp(
-        np.array([hand] * 3), random.normal(size=(3, 5)), None, transform((0, 0, 1)), 0.1, "can"
-    )
+    quaternion = tuple(Rotation.random(rng=1).as_quat(scalar_first=True).tolist())
+    pose = sg.Pose(position=tuple(random.normal(size=3).tolist()), quaternion=quaternion)
+    postures = {
+        name: HandPosture(pose=pose, joints={f"joint_{i}": random.normal() for i in range(5)})
+        for name in ("pregrasp", "grasp", "squeeze")
+    }
+    can = GraspedObject(name="can", mesh="can", scale=0.1)
+    grasp = Grasp(name="grasp_1", object=can, **postures)
     files = write_grasps([grasp, grasp], tmp_path / "out")
     assert [file.name for file in files] == ["0_grasp.npy", "1_grasp.npy"]
     again = read_grasps(tmp_path / "out")[1]
-    for one, other in zip(again, grasp, strict=True):
-        if isinstance(other, np.ndarray):
-            assert one == pytest.approx(other, abs=1e-12)
-        else:
-            assert one == other
+    assert (again.name, again.object) == (grasp.name, grasp.object)
+    for name, one in postures.items():
+        back = getattr(again, name)
+        assert back.joints == one.joints
+        np.testing.assert_allclose(
+            transform(back.pose.position, back.pose.quaternion),
+            transform(pose.position, pose.quaternion), atol=1e-12,
+        )  # fmt: skip
     # plain dictionaries of arrays, as DexGraspBench loads them
     content = np.load(files[0], allow_pickle=True).item()
     assert content["grasp_qpos"].shape == (12,)

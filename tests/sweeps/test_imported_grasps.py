@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import softgrasp as sg
+from softgrasp.description.grasps import Grasp, GraspedObject, HandPosture
 from softgrasp.io.grasp_files import read_grasps
 from softgrasp.mechanics.transforms import transform
 from softgrasp.sweeps.imported_grasps import _order, hand_joints_of, import_grasps
@@ -37,7 +38,7 @@ def test_exported_grasps_are_imported_as_they_were(planned: PlannedGrasps, tmp_p
         assert grasp.grasp == pytest.approx(posture.targets, abs=1e-9)
         assert grasp.start == pytest.approx(posture.start, abs=1e-9)
         assert grasp.squeeze == pytest.approx(posture.squeeze, abs=1e-9)
-    assert read_grasps(tmp_path)[0].object_path == "objects/ball"
+    assert read_grasps(tmp_path)[0].object.mesh == "objects/ball"
 
 
 def test_imported_grasps_are_simulated_as_candidates(
@@ -159,12 +160,11 @@ def test_joints_are_matched_by_name() -> None:
         _order(read_like(("a", "b")), joints, "x")
 
 
-def read_like(names: tuple[str, ...]) -> object:
+def read_like(names: tuple[str, ...]) -> Grasp:
     """A grasp whose joint variables are the numbers of the names."""
-    from softgrasp.io.grasp_files import ForeignGrasp
-
-    rows = np.tile(np.arange(len(names), dtype=float), (3, 1))
-    return ForeignGrasp(np.tile(np.eye(4), (3, 1, 1)), rows, names, np.eye(4), 1.0, "")
+    joints = {name: float(number) for number, name in enumerate(names)}
+    posture = HandPosture(pose=sg.Pose(), joints=joints)
+    return Grasp(name="one", object=GraspedObject(name="ball"), grasp=posture)
 
 
 def test_imported_grasps_have_to_fit_the_hand(planned: PlannedGrasps) -> None:

@@ -22,7 +22,7 @@ from softgrasp.model import names
 from softgrasp.model.retreat import HandRetreat
 from softgrasp.sweeps.imported_grasps import (
     convert_postures,
-    foreign_grasp,
+    grasp_of,
     hand_joints_of,
     import_grasps,
 )
@@ -187,11 +187,11 @@ def test_an_exported_grasp_states_the_pose_in_the_frame_of_the_file(
     (grasp,) = import_grasps(scene, stated(tmp_path / "grasp.npy", kind.scale))
     plan = sg.description.GraspPlan(scene=scene, method="imported", grasps=(grasp,), candidates=1)
     (posture,) = convert_postures(plan)
-    exported = foreign_grasp(scene, hand_joints_of(scene), posture, "thing")
+    exported = grasp_of(scene, hand_joints_of(scene), posture, "thing")
     write_grasps([exported], tmp_path / "out")
     (back,) = read_grasps(tmp_path / "out")
-    hand = np.linalg.inv(back.object_pose) @ back.hand_poses[1]
+    hand = transform(back.grasp.pose.position, back.grasp.pose.quaternion)
     np.testing.assert_allclose(hand, np.linalg.inv(OBJECT_POSE) @ POSE, atol=1e-9)
-    np.testing.assert_allclose(back.joints[1], JOINTS, atol=1e-9)
-    assert back.object_scale == pytest.approx(kind.scale)
-    assert back.object_path == "thing"
+    np.testing.assert_allclose([*back.grasp.joints.values()], JOINTS, atol=1e-9)
+    assert back.object.scale == pytest.approx(kind.scale)
+    assert back.object.mesh == "thing"
