@@ -1,4 +1,4 @@
-"""Contact forces: friction margin, cone distance, force distribution, PCR and PGR.
+"""Contact forces: friction margin, balance, PCR and PGR.
 
 Potential contact robustness (PCR) and potential grasp robustness (PGR) after Pozzi, Malvezzi and
 Prattichizzo, On grasp quality measures: grasp robustness and contact force distribution in
@@ -94,7 +94,7 @@ class Limits:
     """k of the cost [N]."""
 
 
-# Margins and distribution of contact forces
+# Margins of contact forces
 
 
 def friction_margin(forces: ArrayLike, mu: float, *, torsion: float = 0.0) -> Array:
@@ -120,49 +120,6 @@ def friction_margin(forces: ArrayLike, mu: float, *, torsion: float = 0.0) -> Ar
     margin[(normal < 0.0) | ((normal == 0.0) & (used > 0.0))] = -np.inf
     margin[(normal == 0.0) & (used == 0.0)] = 0.0
     return np.asarray(margin)
-
-
-def cone_distance(forces: ArrayLike, mu: float) -> Array:
-    """Compute the distance of each contact force from the surface of its friction cone, (n,) [N].
-
-    (µ fn − |ft|)/√(1 + µ²), negative outside, and −|f| where the apex is nearest. Hard fingers.
-
-    Args:
-        forces: Contact forces (normal, t1, t2), (n, 3), or (normal, t1) in the plane, (n, 2) [N].
-        mu: Coefficient of friction.
-    """
-    force_array = numbers(forces, "forces", (None, None))
-    if force_array.shape[1] not in (2, 3):
-        raise DescriptionError(
-            "expected (normal, t1, t2), or (normal, t1) in the plane; found "
-            f"{force_array.shape[1]} columns",
-            field="forces",
-        )
-    friction = number(mu, "mu", 0.0)
-    tangential = np.linalg.norm(force_array[:, 1:], axis=1)
-    distance = (friction * force_array[:, 0] - tangential) / np.sqrt(1.0 + friction**2)
-    below = force_array[:, 0] + friction * tangential < 0.0
-    return np.asarray(np.where(below, -np.linalg.norm(force_array, axis=1), distance))
-
-
-def force_distribution(forces: ArrayLike) -> Array:
-    """Compute the fraction of each contact in the sum of normal forces, (n,); zeros without forces.
-
-    Args:
-        forces: Contact forces in contact frames, normal component first, (n, any) [N].
-
-    Raises:
-        DescriptionError: A normal force is negative.
-    """
-    normal = numbers(forces, "forces", (None, None))[:, 0]
-    if (normal < 0.0).any():
-        worst = int(np.argmin(normal))
-        raise DescriptionError(
-            f"expected normal forces at least 0, found {normal[worst]:g} N at contact {worst}",
-            field="forces",
-        )
-    total = normal.sum()
-    return np.asarray(normal / total if total > 0.0 else np.zeros(len(normal)))
 
 
 def _required_normal_forces(forces: ArrayLike, mu: float, torsion: float) -> tuple[Array, Array]:
