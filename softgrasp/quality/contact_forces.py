@@ -54,16 +54,24 @@ LIMITED = {STICKS: (True, True, True), SLIPS: (True, True, False), DETACHED: (Fa
 
 
 class Options(TypedDict, total=False):
-    """Options of ``contact_robustness`` and ``grasp_robustness``."""
+    """Options of ``contact_robustness`` and ``grasp_robustness``; defaults of SynGrasp."""
 
     wrench: ArrayLike | None
+    """External wrench on the object, (6,) [N, N·m]; zero by default."""
     J: ArrayLike | None
+    """Hand Jacobian, (3n, m); None where the hand can exert any internal force."""
     joint: ArrayLike | None
+    """Joint stiffness Kq, as for ``contact_compliance``; None for rigid joints."""
     synergies: ArrayLike | None
+    """Synergy matrix S, joint motions per actuator, (m, z)."""
     min_normal_force: float
+    """fmin, smallest normal force, 1 N by default."""
     max_force: float
+    """fmax, largest force, 30 N by default."""
     stiffness: float
+    """Contact stiffness ks, 1 N/m by default; without effect where the joints are rigid."""
     smoothing: float
+    """k of the cost, 1e-3 N by default."""
 
 
 @dataclass(frozen=True)
@@ -147,19 +155,7 @@ def _required_normal_forces(forces: ArrayLike, mu: float, torsion: float) -> tup
 # Robustness
 
 
-def contact_robustness(
-    G: ArrayLike,
-    mu: float = 0.8,
-    *,
-    wrench: ArrayLike | None = None,
-    J: ArrayLike | None = None,
-    joint: ArrayLike | None = None,
-    synergies: ArrayLike | None = None,
-    min_normal_force: float = 1.0,
-    max_force: float = 30.0,
-    stiffness: float = 1.0,
-    smoothing: float = 1e-3,
-) -> Robustness:
+def contact_robustness(G: ArrayLike, mu: float = 0.8, **options: Unpack[Options]) -> Robustness:
     """Compute the potential contact robustness: no contact may slip or detach.
 
     Defined for grasps that do not resist every wrench too, such as two opposing fingers.
@@ -167,37 +163,17 @@ def contact_robustness(
     Args:
         G: Grasp matrix of hard fingers, (6, 3n).
         mu: Coefficient of friction.
-        wrench: External wrench on the object, (6,) [N, N·m]; zero by default.
-        J: Hand Jacobian, (3n, m); None where the hand can exert any internal force.
-        joint: Joint stiffness Kq, as for ``contact_compliance``; None for rigid joints.
-        synergies: Synergy matrix S, joint motions per actuator, (m, z).
-        min_normal_force: fmin, smallest normal force [N].
-        max_force: fmax, largest force [N].
-        stiffness: Contact stiffness ks [N/m]; without effect where the joints are rigid.
-        smoothing: k of the cost [N].
+        options: Those of ``Options``.
 
     Raises:
         DescriptionError: Wrong shapes or numbers, no friction, or fmax not above fmin.
     """
-    grasp = _check(
-        G, mu, wrench, J, joint, synergies, min_normal_force, max_force, stiffness, smoothing
-    )
+    grasp = _check(G, mu, **options)
     return grasp.robustness((STICKS,) * (grasp.G.shape[1] // 3), held=False)
 
 
 def grasp_robustness(
-    G: ArrayLike,
-    mu: float = 0.8,
-    *,
-    wrench: ArrayLike | None = None,
-    J: ArrayLike | None = None,
-    joint: ArrayLike | None = None,
-    synergies: ArrayLike | None = None,
-    min_normal_force: float = 1.0,
-    max_force: float = 30.0,
-    stiffness: float = 1.0,
-    smoothing: float = 1e-3,
-    exact: bool | None = None,
+    G: ArrayLike, mu: float = 0.8, *, exact: bool | None = None, **options: Unpack[Options]
 ) -> Robustness:
     """Compute the potential grasp robustness: contacts may slip or detach.
 
@@ -211,9 +187,7 @@ def grasp_robustness(
     Raises:
         DescriptionError: As there, or exact with more than 8 contacts.
     """
-    grasp = _check(
-        G, mu, wrench, J, joint, synergies, min_normal_force, max_force, stiffness, smoothing
-    )
+    grasp = _check(G, mu, **options)
     count = grasp.G.shape[1] // 3
     if exact is None:
         exact = count <= MAX_CONTACTS
@@ -281,14 +255,15 @@ def pgr(G: ArrayLike, mu: float = 0.8, **options: Unpack[Options]) -> float:
 def _check(
     G: ArrayLike,
     mu: float,
-    wrench: ArrayLike | None,
-    J: ArrayLike | None,
-    joint: ArrayLike | None,
-    synergies: ArrayLike | None,
-    min_normal_force: float,
-    max_force: float,
-    stiffness: float,
-    smoothing: float,
+    *,
+    wrench: ArrayLike | None = None,
+    J: ArrayLike | None = None,
+    joint: ArrayLike | None = None,
+    synergies: ArrayLike | None = None,
+    min_normal_force: float = 1.0,
+    max_force: float = 30.0,
+    stiffness: float = 1.0,
+    smoothing: float = 1e-3,
 ) -> _Grasp:
     """Validate the arguments of both robustness functions."""
     grasp = numbers(G, "G", (6, None))
