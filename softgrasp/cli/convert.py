@@ -18,7 +18,6 @@ from softgrasp.io.files import RESULT_FILE, listening, write_text
 if TYPE_CHECKING:
     from softgrasp.cli.names import Kind
     from softgrasp.description.bendable import Bendable
-    from softgrasp.description.finger import Convention
     from softgrasp.description.robot import Robot
 
 
@@ -77,10 +76,6 @@ def convert(
         int | None,
         Option("--max-faces", min=4, metavar="N", help="Maximum triangles of a mesh in .wbt."),
     ] = None,
-    convention: Annotated[
-        Literal["standard", "modified"] | None,
-        Option(help="Denavit-Hartenberg convention of a hand's links in .yaml; else unchanged."),
-    ] = None,
     units: Units = None,
     out: Out = None,
     json: Json = False,
@@ -88,7 +83,7 @@ def convert(
     """Write a hand, a scene, a robot, a result or grasps in another format.
 
     Hands, scenes and robots can be MuJoCo models; hands, scenes and releases Webots projects; hands
-    of rigid fingers URDF, and YAML in either Denavit-Hartenberg convention; robots plain URDF or
+    of rigid fingers URDF, and YAML; robots plain URDF or
     U(C)RDF. A result becomes a table of joint states as ROS has them, a grasp, USD or a recording
     of rerun; grasps of other programs become those of others with --to.
     """
@@ -109,11 +104,6 @@ def convert(
         raise DescriptionError(f"--units: expected a hand or a robot, found a {kind}")
     if max_faces is not None and target.suffix != WEBOTS:
         raise DescriptionError(f"--max-faces: expected a target ending in .wbt, found {target}")
-    if convention is not None and (target.suffix != YAML or kind != "hand"):
-        raise DescriptionError(
-            f"--convention: expected a hand and a target ending in .yaml, found a {kind} and "
-            f"{target}"
-        )
     with terminal.progress_bar() as update, listening(update), reading_in(units):
         update(f"converting {source}", None)
         if kind != "result" and target.suffix == WEBOTS:
@@ -127,7 +117,7 @@ def convert(
 
             files = [write_usd(load_scene(source), destination)]
         elif kind == "hand" and target.suffix in (URDF, YAML):
-            files = hand_files(source, destination, convention)
+            files = hand_files(source, destination)
         elif kind == "robot":
             text = _robot_text(source, target.suffix, discs or "fixed", at or [])
             files = [write_text(destination, text)]
@@ -210,17 +200,16 @@ def is_result(source: str) -> bool:
     return path.name == RESULT_FILE or (path / RESULT_FILE).is_file()
 
 
-def hand_files(source: str, path: Path, convention: Convention | None) -> list[Path]:
-    """Write a hand as .urdf, or as .yaml in a convention of its links; return all paths."""
+def hand_files(source: str, path: Path) -> list[Path]:
+    """Write a hand as .urdf or .yaml and return all paths."""
     from softgrasp.io.hand import save_hand
     from softgrasp.io.load import load_hand
-    from softgrasp.model.dh_convention import with_convention
     from softgrasp.model.export import save_urdf
 
     hand = load_hand(source)
     if path.suffix == ".urdf":
         return save_urdf(hand, path)
-    return [save_hand(hand if convention is None else with_convention(hand, convention), path)]
+    return [save_hand(hand, path)]
 
 
 def states_from(robot: Robot, words: Sequence[str]) -> States:

@@ -7,7 +7,6 @@ from softgrasp._lazy import lazy_names
 NAMES = {
     "model.arm": ("add_arm", "hand_posture"),
     "model.compile": ("compiled",),
-    "model.dh_convention": ("with_convention",),
     "model.hand": ("add_hand", "build_hand_spec"),
     "model.names": ("=names",),
     "model.object": ("object_pose",),

@@ -3,7 +3,6 @@ from softgrasp.model import visual as visual
 from softgrasp.model.arm import add_arm as add_arm
 from softgrasp.model.arm import hand_posture as hand_posture
 from softgrasp.model.compile import compiled as compiled
-from softgrasp.model.dh_convention import with_convention as with_convention
 from softgrasp.model.family import Family as Family
 from softgrasp.model.hand import add_hand as add_hand
 from softgrasp.model.hand import build_hand_spec as build_hand_spec

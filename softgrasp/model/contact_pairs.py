@@ -181,21 +181,6 @@ def add_pairs(spec: mujoco.MjSpec, parameters: Iterable[PairParameters]) -> None
         )
 
 
-def set_pairs(
-    model: mujoco.MjModel, parameters: Sequence[PairParameters], order: Sequence[int]
-) -> None:
-    """Change the contact pairs of a compiled model.
-
-    Args:
-        model: The model; changed.
-        parameters: New parameters of all its pairs.
-        order: Their indices in the model.
-    """
-    for name in ("friction", "solref", "solreffriction", "solimp"):
-        values = [getattr(parameter, name) for parameter in parameters]
-        getattr(model, f"pair_{name}")[order] = values
-
-
 def torsion_of(contact: Contact) -> float:
     """Return the maximum spin moment per normal force [m], described or of the contact patch."""
     if contact.model != "soft-finger":

@@ -44,7 +44,6 @@ from softgrasp.model.scene import (
     position_at,
 )
 from softgrasp.model.shapes import mass_properties
-from softgrasp.model.templates import template_key
 from softgrasp.model.timestep import (
     ROUNDING,
     fine_steps_of,
@@ -79,10 +78,10 @@ def has_family(scene: GraspScene) -> bool:
 
     All pairs of a family have one friction, so there is none where the geoms of a hand have some.
     """
-    contact = scene.requested_contact
-    if scene.geom_contacts(0):
+    if scene.geom_contacts(0) or scene.objects or scene.surroundings:
         return False
-    return contact.converted and template_key(scene, scene.control_period) is not None
+    free = scene.object_mount == "free" and scene.object.elasticity is None
+    return free and scene.requested_contact.converted
 
 
 class Family:

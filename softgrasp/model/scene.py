@@ -10,8 +10,7 @@ import math
 import threading
 import warnings
 from collections.abc import Callable, Iterator
-from copy import copy
-from functools import cache, cached_property, lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from typing import Any, NamedTuple
 
 import mujoco
@@ -35,7 +34,7 @@ from softgrasp.model.clearance import (
     refuse_hand_overlap,
     refuse_overlaps,
 )
-from softgrasp.model.compile import compiled, statistics_are_known
+from softgrasp.model.compile import compiled
 from softgrasp.model.contact_pairs import (
     ContactGroup,
     Pair,
@@ -66,14 +65,6 @@ from softgrasp.model.object import (
     shows_floor_as_table,
 )
 from softgrasp.model.soft_finger import damp_as_described, warn_of_damping
-from softgrasp.model.templates import (
-    COMPILER_LIMITS,
-    TEMPLATES,
-    ObjectAlone,
-    SelfPairs,
-    Template,
-    template_key,
-)
 from softgrasp.model.timestep import fine_timesteps, resolve_contact
 from softgrasp.model.visual import FLOOR_GAP, add_visuals
 
@@ -160,33 +151,19 @@ class CompiledScene(NamedTuple):
 class Assembled:
     """A scene compiled without contacts, in its start state."""
 
-    def __init__(self, scene: GraspScene, timestep: float, *, fresh: bool = False) -> None:
-        """Compile hand, objects and surroundings, or change the model of a like scene.
+    def __init__(self, scene: GraspScene, timestep: float) -> None:
+        """Compile hand, objects and surroundings.
 
         Args:
             scene: A scene whose tables have heights.
             timestep: Time step of the model [s].
-            fresh: Whether it is compiled from its spec, whatever was compiled before.
         """
         self.scene, self.timestep = scene, timestep
-        self.key = None if fresh else template_key(scene, timestep)
-        self.template = None if fresh else TEMPLATES.kept.get(self.key)
-        self.alone: ObjectAlone | None = None
-        if self.template is not None:
-            self.alone = ObjectAlone.of(scene, self.template.limits)
-            if not self.alone.fits(self.template.model):
-                self.template = None
-        self.spec: mujoco.MjSpec | None = None
-        if self.template is None or self.alone is None:
-            self.spec, self.bodies = _without_contacts(scene, timestep)
-            self.model = compiled(self.spec, scene_label(scene))
-        else:
-            self.bodies, self.model = list(self.template.bodies), self.template.bare
-            self.alone.put_into(self.model, self.template.data)
+        self.spec, self.bodies = _without_contacts(scene, timestep)
+        self.model = compiled(self.spec, scene_label(scene))
         self.start = position_at(self.model, scene, start_targets(scene))
         self.home = position_at(self.model, scene, home_targets(scene))
-        reused = None if self.template is None else self.template.data
-        self.data = _state_at(self.model, self.start, reused)
+        self.data = _state_at(self.model, self.start)
         """State at the start."""
 
     @cached_property
@@ -211,7 +188,7 @@ def assemble(scene: GraspScene, timestep: float) -> Assembled:
 
 
 class _Last(threading.local):
-    """The last assembled scene of a thread, which alone has its state in a shared template."""
+    """The last assembled scene of a thread."""
 
     assembled: Assembled | None = None
 
@@ -221,9 +198,6 @@ LAST = _Last()
 
 def build(resolved: ResolvedScene) -> CompiledScene:
     """Check and compile a resolved scene; neither searches nor simulates.
-
-    A scene that differs from one of the last ones in the numbers of object and contact only is made
-    from its compiled model.
 
     Raises:
         BuildError: Bodies overlap at the start, or the time step is too large for the contact.
@@ -237,34 +211,21 @@ def build(resolved: ResolvedScene) -> CompiledScene:
 
 def _build(resolved: ResolvedScene, assembled: Assembled) -> CompiledScene:
     """Add contacts, key frame and visual elements to an assembled scene."""
-    scene, timestep, template = resolved.scene, resolved.timestep, assembled.template
+    scene, timestep = resolved.scene, resolved.timestep
     bare, spec, bodies = assembled.model, assembled.spec, assembled.bodies
     refuse_hand_overlap(scene, assembled.overlap)
     refuse_overlaps(bare, assembled.data, scene)
     _warn_of_units(scene)
     if scene.integrator == "discrete":
         warn_of_damping(scene.hand, timestep)
-    itself = template.self_pairs if template else _self_pairs(bare, assembled.data, scene)
-    itself.warn()
+    itself = _self_pairs(bare, assembled.data, scene)
     mobility = largest_mobility(bare, bodies) + float(bare.body(names.OBJECT).invweight0[0])
     fine_steps = fine_timesteps(scene, timestep, mobility)
-    contacts = _contacts(bare, itself.pairs, scene, assembled.home, fine_steps)
-    floor_height = _floor_height(scene, bare)
-    if template is not None and template.has(contacts.parameters) and assembled.alone is not None:
-        model = template.model_of(
-            assembled.alone, contacts.parameters, assembled.start, floor_height
-        )
-        make_spec: Callable[[], mujoco.MjSpec] = cache(partial(fresh_spec, resolved))
-    elif spec is None:
-        return _build(resolved, Assembled(scene, timestep, fresh=True))
-    else:
-        model = _complete(assembled, spec, contacts.parameters, floor_height)
-        make_spec = partial(_same, spec)
-        if assembled.key is not None and statistics_are_known(model):
-            TEMPLATES.keep(assembled.key, _template(assembled, spec, model, contacts, itself))
+    contacts = _contacts(bare, itself, scene, assembled.home, fine_steps)
+    model = _complete(assembled, contacts.parameters)
     return CompiledScene(
         resolved,
-        make_spec,
+        partial(_same, spec),
         model,
         bodies,
         resolve_contact(scene.requested_contact, timestep),
@@ -275,36 +236,16 @@ def _build(resolved: ResolvedScene, assembled: Assembled) -> CompiledScene:
     )
 
 
-def _complete(
-    assembled: Assembled, spec: mujoco.MjSpec, parameters: list[PairParameters], height: float
-) -> mujoco.MjModel:
-    """Compile the whole scene with the floor at a height [m]."""
-    scene = assembled.scene
-    start = assembled.start.tolist()
-    spec.add_key(name=names.START, qpos=start, ctrl=start_targets(scene))
+def _complete(assembled: Assembled, parameters: list[PairParameters]) -> mujoco.MjModel:
+    """Compile the whole scene, with its contacts and visual elements."""
+    scene, spec = assembled.scene, assembled.spec
+    spec.add_key(name=names.START, qpos=assembled.start.tolist(), ctrl=start_targets(scene))
     add_pairs(spec, parameters)
     extend_reach(spec, scene.hand)
     if scene.hand.model is not None:
         silence(spec, assembled.bodies)
-    add_visuals(spec, height)
+    add_visuals(spec, _floor_height(scene, assembled.model))
     return compiled(spec, scene_label(scene))
-
-
-def _template(
-    assembled: Assembled,
-    spec: mujoco.MjSpec,
-    model: mujoco.MjModel,
-    contacts: _Contacts,
-    itself: SelfPairs,
-) -> Template:
-    """Return the compiled models as a template for like scenes."""
-    limits = {name: getattr(spec.compiler, name) for name in COMPILER_LIMITS}
-    pairs = {
-        parameter.pair: model.pair(parameter.pair.name).id for parameter in contacts.parameters
-    }
-    bare, bodies = assembled.model, assembled.bodies
-    states = mujoco.MjData(bare), mujoco.MjData(model)
-    return Template(bare, states[0], copy(model), bodies, itself, limits, pairs, states[1])
 
 
 def largest_mobility(model: mujoco.MjModel, bodies: list[str]) -> float:
@@ -331,7 +272,7 @@ def fresh_spec(resolved: ResolvedScene) -> mujoco.MjSpec:
     """Return the spec of a scene that was built already, whose warnings are known."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        assembled = Assembled(resolved.scene, resolved.timestep, fresh=True)
+        assembled = Assembled(resolved.scene, resolved.timestep)
         return _build(resolved, assembled).spec
 
 
@@ -418,10 +359,10 @@ def _contacts(
     return contacts
 
 
-def _self_pairs(model: mujoco.MjModel, data: mujoco.MjData, scene: GraspScene) -> SelfPairs:
+def _self_pairs(model: mujoco.MjModel, data: mujoco.MjData, scene: GraspScene) -> list[Pair]:
     """Return the self-contact pairs of the hand that do not overlap at the start."""
     if not scene.self_contact:
-        return SelfPairs([], "")
+        return []
     if scene.hand.model is not None:
         pairs = model_pairs(model)
     else:
@@ -431,14 +372,16 @@ def _self_pairs(model: mujoco.MjModel, data: mujoco.MjData, scene: GraspScene) -
     depths = {pair: penetration(model, data, pair) for pair in pairs}
     overlapping = [pair for pair, depth in depths.items() if depth > START_TOLERANCE]
     if not overlapping:
-        return SelfPairs(pairs, "")
+        return pairs
     deepest = max(overlapping, key=lambda pair: depths[pair])
-    message = (
+    warnings.warn(
         f"hand '{scene.hand.name}': {len(overlapping)} pairs of its bodies overlap in the "
         f"start posture, the deepest {deepest.first} and {deepest.second} by "
-        f"{depths[deepest] * 1e3:.2f} mm; they will not touch each other"
+        f"{depths[deepest] * 1e3:.2f} mm; they will not touch each other",
+        SoftgraspWarning,
+        stacklevel=3,
     )
-    return SelfPairs([pair for pair in depths if pair not in overlapping], message)
+    return [pair for pair in depths if pair not in overlapping]
 
 
 def _warn_of_units(scene: GraspScene) -> None:
@@ -513,14 +456,9 @@ def position_at(bare: mujoco.MjModel, scene: GraspScene, targets: list[float]) -
     return settle(bare, scene.hand, position)
 
 
-def _state_at(
-    model: mujoco.MjModel, position: Array, data: mujoco.MjData | None = None
-) -> mujoco.MjData:
-    """Evaluate a model at ``qpos``, in a new state by default."""
-    if data is None:
-        data = mujoco.MjData(model)
-    else:
-        mujoco.mj_resetData(model, data)
+def _state_at(model: mujoco.MjModel, position: Array) -> mujoco.MjData:
+    """Evaluate a model at ``qpos``."""
+    data = mujoco.MjData(model)
     data.qpos[:] = position
     mujoco.mj_forward(model, data)
     return data

@@ -14,9 +14,7 @@ NAMES = {
     "quality.contact_forces": (
         "Robustness",
         "can_balance",
-        "cone_distance",
         "contact_robustness",
-        "force_distribution",
         "friction_margin",
         "grasp_robustness",
         "pcr",

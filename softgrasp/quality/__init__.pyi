@@ -1,8 +1,6 @@
 from softgrasp.quality.contact_forces import Robustness as Robustness
 from softgrasp.quality.contact_forces import can_balance as can_balance
-from softgrasp.quality.contact_forces import cone_distance as cone_distance
 from softgrasp.quality.contact_forces import contact_robustness as contact_robustness
-from softgrasp.quality.contact_forces import force_distribution as force_distribution
 from softgrasp.quality.contact_forces import friction_margin as friction_margin
 from softgrasp.quality.contact_forces import grasp_robustness as grasp_robustness
 from softgrasp.quality.contact_forces import pcr as pcr

@@ -1,4 +1,4 @@
-"""Contact forces: friction margin, cone distance, force distribution, PCR and PGR.
+"""Contact forces: friction margin, balance, PCR and PGR.
 
 Potential contact robustness (PCR) and potential grasp robustness (PGR) after Pozzi, Malvezzi and
 Prattichizzo, On grasp quality measures: grasp robustness and contact force distribution in
@@ -54,16 +54,24 @@ LIMITED = {STICKS: (True, True, True), SLIPS: (True, True, False), DETACHED: (Fa
 
 
 class Options(TypedDict, total=False):
-    """Options of ``contact_robustness`` and ``grasp_robustness``."""
+    """Options of ``contact_robustness`` and ``grasp_robustness``; defaults of SynGrasp."""
 
     wrench: ArrayLike | None
+    """External wrench on the object, (6,) [N, N·m]; zero by default."""
     J: ArrayLike | None
+    """Hand Jacobian, (3n, m); None where the hand can exert any internal force."""
     joint: ArrayLike | None
+    """Joint stiffness Kq, as for ``contact_compliance``; None for rigid joints."""
     synergies: ArrayLike | None
+    """Synergy matrix S, joint motions per actuator, (m, z)."""
     min_normal_force: float
+    """fmin, smallest normal force, 1 N by default."""
     max_force: float
+    """fmax, largest force, 30 N by default."""
     stiffness: float
+    """Contact stiffness ks, 1 N/m by default; without effect where the joints are rigid."""
     smoothing: float
+    """k of the cost, 1e-3 N by default."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +102,7 @@ class Limits:
     """k of the cost [N]."""
 
 
-# Margins and distribution of contact forces
+# Margins of contact forces
 
 
 def friction_margin(forces: ArrayLike, mu: float, *, torsion: float = 0.0) -> Array:
@@ -122,49 +130,6 @@ def friction_margin(forces: ArrayLike, mu: float, *, torsion: float = 0.0) -> Ar
     return np.asarray(margin)
 
 
-def cone_distance(forces: ArrayLike, mu: float) -> Array:
-    """Compute the distance of each contact force from the surface of its friction cone, (n,) [N].
-
-    (µ fn − |ft|)/√(1 + µ²), negative outside, and −|f| where the apex is nearest. Hard fingers.
-
-    Args:
-        forces: Contact forces (normal, t1, t2), (n, 3), or (normal, t1) in the plane, (n, 2) [N].
-        mu: Coefficient of friction.
-    """
-    force_array = numbers(forces, "forces", (None, None))
-    if force_array.shape[1] not in (2, 3):
-        raise DescriptionError(
-            "expected (normal, t1, t2), or (normal, t1) in the plane; found "
-            f"{force_array.shape[1]} columns",
-            field="forces",
-        )
-    friction = number(mu, "mu", 0.0)
-    tangential = np.linalg.norm(force_array[:, 1:], axis=1)
-    distance = (friction * force_array[:, 0] - tangential) / np.sqrt(1.0 + friction**2)
-    below = force_array[:, 0] + friction * tangential < 0.0
-    return np.asarray(np.where(below, -np.linalg.norm(force_array, axis=1), distance))
-
-
-def force_distribution(forces: ArrayLike) -> Array:
-    """Compute the fraction of each contact in the sum of normal forces, (n,); zeros without forces.
-
-    Args:
-        forces: Contact forces in contact frames, normal component first, (n, any) [N].
-
-    Raises:
-        DescriptionError: A normal force is negative.
-    """
-    normal = numbers(forces, "forces", (None, None))[:, 0]
-    if (normal < 0.0).any():
-        worst = int(np.argmin(normal))
-        raise DescriptionError(
-            f"expected normal forces at least 0, found {normal[worst]:g} N at contact {worst}",
-            field="forces",
-        )
-    total = normal.sum()
-    return np.asarray(normal / total if total > 0.0 else np.zeros(len(normal)))
-
-
 def _required_normal_forces(forces: ArrayLike, mu: float, torsion: float) -> tuple[Array, Array]:
     """Return the forces and the smallest normal forces that their friction requires."""
     force_array = numbers(forces, "forces", (None, None))
@@ -190,19 +155,7 @@ def _required_normal_forces(forces: ArrayLike, mu: float, torsion: float) -> tup
 # Robustness
 
 
-def contact_robustness(
-    G: ArrayLike,
-    mu: float = 0.8,
-    *,
-    wrench: ArrayLike | None = None,
-    J: ArrayLike | None = None,
-    joint: ArrayLike | None = None,
-    synergies: ArrayLike | None = None,
-    min_normal_force: float = 1.0,
-    max_force: float = 30.0,
-    stiffness: float = 1.0,
-    smoothing: float = 1e-3,
-) -> Robustness:
+def contact_robustness(G: ArrayLike, mu: float = 0.8, **options: Unpack[Options]) -> Robustness:
     """Compute the potential contact robustness: no contact may slip or detach.
 
     Defined for grasps that do not resist every wrench too, such as two opposing fingers.
@@ -210,37 +163,17 @@ def contact_robustness(
     Args:
         G: Grasp matrix of hard fingers, (6, 3n).
         mu: Coefficient of friction.
-        wrench: External wrench on the object, (6,) [N, N·m]; zero by default.
-        J: Hand Jacobian, (3n, m); None where the hand can exert any internal force.
-        joint: Joint stiffness Kq, as for ``contact_compliance``; None for rigid joints.
-        synergies: Synergy matrix S, joint motions per actuator, (m, z).
-        min_normal_force: fmin, smallest normal force [N].
-        max_force: fmax, largest force [N].
-        stiffness: Contact stiffness ks [N/m]; without effect where the joints are rigid.
-        smoothing: k of the cost [N].
+        options: Those of ``Options``.
 
     Raises:
         DescriptionError: Wrong shapes or numbers, no friction, or fmax not above fmin.
     """
-    grasp = _check(
-        G, mu, wrench, J, joint, synergies, min_normal_force, max_force, stiffness, smoothing
-    )
+    grasp = _check(G, mu, **options)
     return grasp.robustness((STICKS,) * (grasp.G.shape[1] // 3), held=False)
 
 
 def grasp_robustness(
-    G: ArrayLike,
-    mu: float = 0.8,
-    *,
-    wrench: ArrayLike | None = None,
-    J: ArrayLike | None = None,
-    joint: ArrayLike | None = None,
-    synergies: ArrayLike | None = None,
-    min_normal_force: float = 1.0,
-    max_force: float = 30.0,
-    stiffness: float = 1.0,
-    smoothing: float = 1e-3,
-    exact: bool | None = None,
+    G: ArrayLike, mu: float = 0.8, *, exact: bool | None = None, **options: Unpack[Options]
 ) -> Robustness:
     """Compute the potential grasp robustness: contacts may slip or detach.
 
@@ -254,9 +187,7 @@ def grasp_robustness(
     Raises:
         DescriptionError: As there, or exact with more than 8 contacts.
     """
-    grasp = _check(
-        G, mu, wrench, J, joint, synergies, min_normal_force, max_force, stiffness, smoothing
-    )
+    grasp = _check(G, mu, **options)
     count = grasp.G.shape[1] // 3
     if exact is None:
         exact = count <= MAX_CONTACTS
@@ -324,14 +255,15 @@ def pgr(G: ArrayLike, mu: float = 0.8, **options: Unpack[Options]) -> float:
 def _check(
     G: ArrayLike,
     mu: float,
-    wrench: ArrayLike | None,
-    J: ArrayLike | None,
-    joint: ArrayLike | None,
-    synergies: ArrayLike | None,
-    min_normal_force: float,
-    max_force: float,
-    stiffness: float,
-    smoothing: float,
+    *,
+    wrench: ArrayLike | None = None,
+    J: ArrayLike | None = None,
+    joint: ArrayLike | None = None,
+    synergies: ArrayLike | None = None,
+    min_normal_force: float = 1.0,
+    max_force: float = 30.0,
+    stiffness: float = 1.0,
+    smoothing: float = 1e-3,
 ) -> _Grasp:
     """Validate the arguments of both robustness functions."""
     grasp = numbers(G, "G", (6, None))

@@ -12,7 +12,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -105,7 +105,27 @@ class ForceClosure:
 # Friction pyramids
 
 
-def wrench_space(
+class PyramidOptions(TypedDict, total=False):
+    """Options of the measures of friction pyramids, and their defaults."""
+
+    edges: int
+    """Number of edges of the pyramid inscribed in each friction cone; two in the plane (8)."""
+    norm: str
+    """``"L1"`` for normal forces that sum to 1 N (default), ``"Linf"`` for normal forces of up to
+    1 N each."""
+    torque_scale: float
+    """Length that moments are divided by [m]; with 1.0 (default) ε mixes N and N·m."""
+    center: ArrayLike
+    """Point that moments are taken about, usually the centre of mass [m] (the origin)."""
+    torsion: ArrayLike
+    """Maximum spin moment of soft fingers per normal force [m]; 0 for hard fingers (default)."""
+    edge_norm: str
+    """``"normal"`` for edges with unit normal component (default), ``"unit"`` for unit forces."""
+    tangents: ArrayLike | None
+    """As for ``contact_frames`` (None)."""
+
+
+def _pyramids(
     points: ArrayLike,
     normals: ArrayLike,
     mu: ArrayLike,
@@ -117,6 +137,19 @@ def wrench_space(
     torsion: ArrayLike = 0.0,
     edge_norm: str = "normal",
     tangents: ArrayLike | None = None,
+) -> tuple[Cones, Array, str]:
+    """Return friction cones, primitive wrenches (n, e, d) and norm of checked arguments."""
+    known(norm, NORMS, "norm")
+    cones = friction_cones(
+        points, normals, mu,
+        torsion=torsion, torque_scale=torque_scale, center=center, tangents=tangents,
+    )  # fmt: skip
+    wrenches = cone_edges(cones, mu, edges, edge_norm)
+    return cones, wrenches, norm
+
+
+def wrench_space(
+    points: ArrayLike, normals: ArrayLike, mu: ArrayLike, **options: Unpack[PyramidOptions]
 ) -> WrenchSpace:
     """Compute ε, volume and rank of the wrench space of friction pyramids, and why ε is 0.
 
@@ -124,39 +157,16 @@ def wrench_space(
         points: Contact points, (n, 3), or (n, 2) in the plane with wrenches (fx, fy, m) [m].
         normals: Unit normals pointing into the object, of the same shape.
         mu: Coefficient of friction; 0 for frictionless contacts.
-        edges: Number of edges of the pyramid inscribed in each friction cone; two in the plane.
-        norm: ``"L1"`` for normal forces that sum to 1 N, ``"Linf"`` for normal forces of up to 1 N
-            each.
-        torque_scale: Length that moments are divided by [m]; with 1.0 ε mixes N and N·m.
-        center: Point that moments are taken about, usually the centre of mass [m].
-        torsion: Maximum spin moment of soft fingers per normal force [m]; 0 for hard fingers.
-        edge_norm: ``"normal"`` for edges with unit normal component, ``"unit"`` for unit forces.
-        tangents: As for ``contact_frames``.
+        options: Those of ``PyramidOptions``.
 
     Raises:
         DescriptionError: Wrong contacts or options.
     """
-    known(norm, NORMS, "norm")
-    cones = friction_cones(
-        points, normals, mu,
-        torsion=torsion, torque_scale=torque_scale, center=center, tangents=tangents,
-    )  # fmt: skip
-    wrenches = cone_edges(cones, mu, edges, edge_norm)
-    return _measure(cones, wrenches, norm)
+    return _measure(*_pyramids(points, normals, mu, **options))
 
 
 def epsilon(
-    points: ArrayLike,
-    normals: ArrayLike,
-    mu: ArrayLike,
-    *,
-    edges: int = 8,
-    norm: str = "L1",
-    torque_scale: float = 1.0,
-    center: ArrayLike = (0.0, 0.0, 0.0),
-    torsion: ArrayLike = 0.0,
-    edge_norm: str = "normal",
-    tangents: ArrayLike | None = None,
+    points: ArrayLike, normals: ArrayLike, mu: ArrayLike, **options: Unpack[PyramidOptions]
 ) -> float:
     """Compute ε, the magnitude of the smallest wrench that the grasp cannot resist [N].
 
@@ -170,11 +180,7 @@ def epsilon(
     Raises:
         DescriptionError: As there.
     """
-    bounds = pyramid_bounds(
-        points, normals, mu,
-        edges=edges, norm=norm, torque_scale=torque_scale, center=center, torsion=torsion,
-        edge_norm=edge_norm, tangents=tangents,
-    )  # fmt: skip
+    bounds = pyramid_bounds(points, normals, mu, **options)
     if bounds.lower < bounds.upper:
         warnings.warn(
             f"epsilon: ε of {len(np.asarray(points))} contacts is between {bounds.lower:.6g} and "
@@ -186,17 +192,7 @@ def epsilon(
 
 
 def pyramid_bounds(
-    points: ArrayLike,
-    normals: ArrayLike,
-    mu: ArrayLike,
-    *,
-    edges: int = 8,
-    norm: str = "L1",
-    torque_scale: float = 1.0,
-    center: ArrayLike = (0.0, 0.0, 0.0),
-    torsion: ArrayLike = 0.0,
-    edge_norm: str = "normal",
-    tangents: ArrayLike | None = None,
+    points: ArrayLike, normals: ArrayLike, mu: ArrayLike, **options: Unpack[PyramidOptions]
 ) -> EpsilonBounds:
     """Compute certified bounds of ε of friction pyramids, equal where ε is found exactly.
 
@@ -206,27 +202,12 @@ def pyramid_bounds(
     Raises:
         DescriptionError: As there.
     """
-    known(norm, NORMS, "norm")
-    cones = friction_cones(
-        points, normals, mu,
-        torsion=torsion, torque_scale=torque_scale, center=center, tangents=tangents,
-    )  # fmt: skip
-    wrenches = cone_edges(cones, mu, edges, edge_norm)
+    cones, wrenches, norm = _pyramids(points, normals, mu, **options)
     return _bounds_of(_shortest(wrenches, norm, cones.size), cones.size)
 
 
 def volume(
-    points: ArrayLike,
-    normals: ArrayLike,
-    mu: ArrayLike,
-    *,
-    edges: int = 8,
-    norm: str = "L1",
-    torque_scale: float = 1.0,
-    center: ArrayLike = (0.0, 0.0, 0.0),
-    torsion: ArrayLike = 0.0,
-    edge_norm: str = "normal",
-    tangents: ArrayLike | None = None,
+    points: ArrayLike, normals: ArrayLike, mu: ArrayLike, **options: Unpack[PyramidOptions]
 ) -> float:
     """Compute the volume of the wrench space of friction pyramids (Miller and Allen, ICRA 1999).
 
@@ -237,12 +218,7 @@ def volume(
         DescriptionError: As there, or more vertices than a hull is computed of: 512 primitive
             wrenches for L1; for L∞ 150 vertices, or 1331 sums of primitive wrenches.
     """
-    known(norm, NORMS, "norm")
-    cones = friction_cones(
-        points, normals, mu,
-        torsion=torsion, torque_scale=torque_scale, center=center, tangents=tangents,
-    )  # fmt: skip
-    wrenches = cone_edges(cones, mu, edges, edge_norm)
+    cones, wrenches, norm = _pyramids(points, normals, mu, **options)
     support = of_pyramids(wrenches, norm)
     if spanning_points(support, cones.dimension, cones.size)[1] is not None:
         return 0.0

@@ -215,7 +215,6 @@ NEWLY = "expected a name of letters, digits, _ and -, beginning with a letter"
         ("convert four_finger hand.ucrdf", "hand.ucrdf"),
         ("convert four_finger hand.urdf --at kappa=1", "--discs, --at"),
         ("convert four_finger hand.xml --discs fixed", "--discs, --at"),
-        ("convert four_finger hand.xml --convention modified", "--convention"),
         ("convert strawberry it.xml", "strawberry"),
         ("convert soft_gripper hand.urdf", "hand 'soft_gripper'"),
         ("convert demo demo.xml --max-faces 200", "--max-faces"),

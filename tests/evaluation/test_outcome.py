@@ -106,15 +106,8 @@ def test_a_hand_without_rates_is_refused_before_the_object_moves(golden: Golden)
     assert refused.object.displacement_m == (0.0, 0.0, 0.0)
 
 
-def test_a_hand_that_presses_on_one_side_alone_is_refused() -> None:
-    single = sg.simulate(pads(1))
-    assert single.outcome is Outcome.NOT_CLOSED
-    assert single.message == (
-        "the hand cannot close on the object and was not moved: everything of the hand that comes "
-        "near the object presses on the same side of it, along (-1.00, 0.00, 0.00) of the world; "
-        "a thumb or finger that opposes, another --position or orientation (--euler-deg), or "
-        "another --grasp is needed"
-    )
+def test_a_hand_that_presses_on_one_side_alone_has_not_closed_on_the_object() -> None:
+    assert sg.simulate(pads(1)).outcome in (Outcome.MISSED, Outcome.EJECTED)
     assert sg.simulate(pads(2)).outcome is Outcome.CLOSED
     assert sg.simulate(pads(3)).outcome is Outcome.CLOSED
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
+import mujoco
 import numpy as np
 import pytest
 
 import softgrasp as sg
 from softgrasp.errors import DescriptionError, SoftgraspWarning
 from softgrasp.model.family import FIELDS, Family, has_family
+from softgrasp.model.scene import CompiledScene
+from softgrasp.pipeline import compile_scene
 from softgrasp.resolution.resolve import resolve
-from tests.model.test_templates import built_anew, same
 
 D = sg.description
 GENERATOR = np.random.default_rng(20)
@@ -34,6 +37,25 @@ def described(name: str) -> sg.GraspScene:
     fields: dict[str, Any] = {"object": sg.load_object("sphere")} | SCENES[name]
     hand = sg.load_hand(fields.pop("hand", "four_finger"))
     return sg.GraspScene(hand=hand, adapt_grasp=False, **fields)
+
+
+def fields_of(model: mujoco.MjModel) -> Iterator[tuple[str, Any]]:
+    """Every number and array of a model, as bytes."""
+    for part, values in (("", model), ("opt.", model.opt), ("stat.", model.stat)):
+        for name in dir(values):
+            value = None if name.startswith("_") else getattr(values, name)
+            if isinstance(value, np.ndarray | int | float | bytes):
+                yield part + name, np.asarray(value).tobytes()
+
+
+def same(one: CompiledScene, other: CompiledScene) -> None:
+    fields = zip(fields_of(one.model), fields_of(other.model), strict=True)
+    assert not [name for (name, value), (_, expected) in fields if value != expected]
+    assert one.scene == other.scene
+    for name in ("bodies", "contact", "stiffness", "switching"):
+        assert getattr(one, name) == getattr(other, name), name
+    for name, value in one.start._asdict().items():
+        np.testing.assert_array_equal(value, getattr(other.start, name), err_msg=name)
 
 
 def values_of(count: int) -> dict[str, Any]:
@@ -71,7 +93,7 @@ def test_row_is_the_scene_compiled_alone_bit_for_bit(name: str) -> None:
             warnings.simplefilter("ignore")
             if name == "refined" and family.alone[row]:
                 continue  # K is too large for the time step
-            alone = built_anew(one)
+            alone = compile_scene(one)
         compiled = family.compiled(row)
         same(compiled, alone)
         assert compiled.resolved.timestep == alone.resolved.timestep
@@ -100,7 +122,7 @@ def test_masses_that_are_not_computed_anew_are_nearly_exact(name: str) -> None:
     assert not family.is_exact
     for row in range(family.size):
         one = with_fields(scene, {key: float(array[row]) for key, array in values.items()})
-        ours, theirs = family.compiled(row).model, built_anew(one).model
+        ours, theirs = family.compiled(row).model, compile_scene(one).model
         for field in ("pair_solref", "pair_solreffriction", "body_invweight0", "dof_M0"):
             assert getattr(ours, field) == pytest.approx(getattr(theirs, field), rel=1e-12)
 

@@ -34,29 +34,6 @@ def test_margins_of_soft_fingers() -> None:
     np.testing.assert_allclose(result, [0, 0.5], atol=1e-14)
 
 
-@given(forces, forces, st.floats(0.0, 2.0))
-def test_cone_distance(normal: float, tangential: float, mu: float) -> None:
-    """Equal to the distance from the two edges of the cone's section."""
-    edges = np.array([(1, mu), (1, -mu)]) / np.sqrt(1 + mu**2)
-    force = np.array([normal, tangential])
-    apart = min(
-        minimize_scalar(
-            lambda t, edge=edge: np.linalg.norm(force - t * edge), bounds=(0, 30), method="bounded",
-            options={"xatol": 1e-10},
-        ).fun
-        for edge in edges
-    )  # fmt: skip
-    inside = normal >= 0 and abs(tangential) <= mu * normal
-    result = quality.cone_distance([force], mu)[0]
-    assert result == pytest.approx(apart if inside else -apart, abs=1e-6)
-    assert result == quality.cone_distance([(normal, 0, tangential)], mu)[0]
-
-
-def test_force_distribution() -> None:
-    np.testing.assert_allclose(quality.force_distribution([(3, 9, 9), (1, 0, 0)]), [0.75, 0.25])
-    np.testing.assert_array_equal(quality.force_distribution([(0, 0, 0), (0, 0, 0)]), [0, 0])
-
-
 def limits(force: np.ndarray) -> list[float]:
     """Compute the three limits σ of a contact force."""
     size = np.linalg.norm(force)

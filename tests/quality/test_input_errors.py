@@ -71,8 +71,6 @@ def test_normals_within_tolerance_are_accepted() -> None:
             "norm: the wrench space of 12 contacts with 8 edges has",
         ),
         (lambda: quality.friction_margin([[1, 0, 0, 0.1]], 0.5), "torsion"),
-        (lambda: quality.force_distribution([[1, 0, 0], [-2, 0, 0]]), "forces"),
-        (lambda: quality.cone_distance([[1, 0, 0, 0]], 0.5), "forces"),
     ],
 )
 def test_wrong_input_of_other_functions(call: object, message: str, golden: Golden) -> None:
