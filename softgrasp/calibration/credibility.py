@@ -37,6 +37,7 @@ from softgrasp.calibration.refits import (
     StageFit,
 )
 from softgrasp.calibration.stages import Search, StageName, VirtualExperiments, stage_of
+from softgrasp.calibration.video_checks import swing_frequency
 from softgrasp.description.calibration import CalibrationProblem
 from softgrasp.io.files import plain_data
 from softgrasp.mechanics.transforms import Array
@@ -56,10 +57,6 @@ KNOWN = 0.3
 UNEVEN, UNEVEN_BOUND, SURELY = 8.0, 4.0, 3.0
 """Ratio of a stiffness and the median from which it is reported, the same on a bound, and the same
 two standard errors nearer to the median [–]."""
-LAST = 0.1
-"""Last part of a track, in which the tip is at rest, over the whole one [–]."""
-FINAL = 0.1
-"""Part of the swing within which crossings of the final height do not count [–]."""
 BENDING = (0.75, 1.33)
 """Usual range of the angles under pressure over those that gains from tip forces give [–]."""
 
@@ -342,37 +339,16 @@ class FingerFit(StageFit):
 
     def _frequency_ratios(self) -> Array:
         """Return measured over simulated frequencies of the releases that show one, (l,)."""
-        simulated = self.stage.simulate(self.position[None])[0]
-        if self.stage.unit == "m":
-            tracks = [x for x in self.problem.releases if x.times and not x.held_out]
-            rates = [1.0 / float(np.median(np.diff(one.times))) for one in tracks]
-            pairs = zip(tracks, rates, strict=True)
-            swings = [swing_frequency(np.array(one.heights), rate) for one, rate in pairs]
-            expected = first_mode(self.problem.finger, self.stiffness).frequency
-            return np.array([swing / expected for swing in swings if swing is not None])
-        times, counts = np.split(np.stack([self.stage.measured, simulated]), 2, axis=1)
+        both = np.stack([self.stage.measured, self.stage.simulate(self.position[None])[0]])
         with np.errstate(divide="ignore", invalid="ignore"):
-            ratios = (counts[0] / times[0]) / (counts[1] / times[1])
+            if self.stage.unit == "m":
+                tracks = [x for x in self.problem.releases if x.times and not x.held_out]
+                ends = np.cumsum([len(track.times) for track in tracks])[:-1]
+                each = np.split(both, ends, axis=1)
+                swings = [[swing_frequency(x, 1.0) or 0.0 for x in pair] for pair in each]
+                shown = np.array(swings).T
+            else:
+                times, counts = np.split(both, 2, axis=1)
+                shown = counts / times
+            ratios = shown[0] / shown[1]
         return np.asarray(ratios[np.isfinite(ratios) & (ratios > 0.0)])
-
-
-def swing_frequency(heights: Array, frame_rate: float) -> float | None:
-    """Measure the frequency of a decaying oscillation [Hz]; None with fewer than three crossings.
-
-    Args:
-        heights: Height of the tip in each frame, at rest in the end [m], (T,).
-        frame_rate: Frames per second [1/s].
-    """
-    ending = heights[-max(round(LAST * len(heights)), 3) :]
-    away = heights - ending.mean()
-    large = np.flatnonzero(np.abs(away) > FINAL * np.abs(away).max())
-    sides = np.sign(away[large])
-    # from the last sample well on one side to the first one on the other
-    changes = np.flatnonzero(sides[1:] != sides[:-1])
-    crossings = [
-        first + int(np.argmax(np.sign(away[first : last + 1]) == np.sign(away[last])))
-        for first, last in zip(large[changes], large[changes + 1], strict=True)
-    ]
-    if len(crossings) < 3:
-        return None
-    return float((len(crossings) - 1) / 2.0 * frame_rate / (crossings[-1] - crossings[0]))

@@ -9,13 +9,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
-from scipy.ndimage import median_filter
 
 from softgrasp.continuum.settling import settling
 from softgrasp.description.base import Description, error_at
@@ -75,17 +72,6 @@ GRAMS = re.compile(r"\d+(\.\d+)?")
 IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".webp", ".heic", ".heif")
 MAX_SAMPLES = 400
 """Largest number of samples of a tracked tip in a problem."""
-
-MIN_SWING = 1e-3
-"""Smallest motion of a released tip [m]."""
-MIN_PERIODS = 1.5
-"""Shortest video, in periods of the first mode with the stiffest springs [–]."""
-AT_REST, ENDING = 0.05, 0.1
-"""Largest motion of a finger at rest in the last part of a video, at least a period, over the whole
-motion, and length of that part over the video [–]."""
-OBLIQUE = 0.98
-"""Correlation of the end of the finger below which the view is reported [–]; films from 4° aside
-had at least 0.986, films from 6° aside 0.950 to 0.968."""
 
 
 @dataclass(frozen=True)
@@ -321,78 +307,18 @@ def _videos(entry: Any, directory: Path) -> tuple[tuple[float, TipTrack], ...]:
 
 
 def _video_findings(
-    tracks: Sequence[tuple[float, TipTrack]], finger: SoftFinger, tree: Mapping[str, Any]
+    tracks: Iterable[tuple[float, TipTrack]], finger: SoftFinger, tree: Mapping[str, Any]
 ) -> list[str]:
-    """Check tracked videos against the finger with the stiffest springs."""
-    if not tracks:
-        return []
-    from softgrasp.sim.soft_dynamics import first_mode
+    """Check tracked videos against the finger within the bounds of its stiffness."""
+    from softgrasp.calibration.video_checks import check_video
 
     bounds = {name: tree[name] for name in ("stiffness_bounds",) if name in tree}
-    _, stiffest = CalibrationProblem(finger=finger, **bounds).stiffness_bounds
-    fastest = first_mode(finger, np.full(len(finger.joints), stiffest)).frequency
+    ends = CalibrationProblem(finger=finger, **bounds).stiffness_bounds
     return [
         text
         for _, one in tracks
-        for text in check_video(one.path, one.frame_rate, one.height, one.likeness, fastest)
+        for text in check_video(one.path, one.frame_rate, one.height, one.likeness, finger, ends)
     ]
-
-
-def check_video(
-    path: Path, frame_rate: float, heights: Array, likeness: Array, fastest: float
-) -> list[str]:
-    """Check a tracked video of a release.
-
-    Args:
-        path: Video, for messages.
-        frame_rate: Frames per second [1/s].
-        heights: Height of the tip in each frame [m], (T,).
-        likeness: Correlation of the end of the finger with that in the first frame [–], (T,).
-        fastest: Frequency of the first mode with the stiffest springs [Hz].
-
-    Returns:
-        Whether the camera sees the finger obliquely, as sentences.
-
-    Raises:
-        DescriptionError: The video shows no release, is too short, or ends before the finger is at
-            rest.
-    """
-    _refuse_short(path, frame_rate, heights, fastest)
-    if likeness.min() >= OBLIQUE:
-        return []
-    return [
-        f"{path.name}: the end of the finger looks different as it moves (correlation down to "
-        f"{likeness.min():.3f}, expected at least {OBLIQUE:g}): the camera sees it obliquely, "
-        "which makes motions appear smaller; direct it at right angles to the plane of bending"
-    ]
-
-
-def _refuse_short(path: Path, frame_rate: float, heights: Array, fastest: float) -> None:
-    frames, swing = len(heights), float(np.ptp(heights))
-    seconds, needed = frames / frame_rate, MIN_PERIODS / fastest
-    shown = f"{frames} frames, {seconds:.3g} s at {frame_rate:g} frames/s"
-    if seconds < needed:
-        raise DescriptionError(
-            f"expected a video that shows the finger until it settles, at least {needed:.2g} s, "
-            f"{MIN_PERIODS:g} periods of its first mode, found {shown}; film longer, or correct "
-            "the frame rate",
-            file=path,
-        )
-    if swing < MIN_SWING:
-        raise DescriptionError(
-            f"expected a release, found a tip that moves by {1e3 * swing:.2g} mm in {shown}; "
-            "choose first_frame at the release, and check the scale",
-            file=path,
-        )
-    count = max(round(ENDING * frames), round(frame_rate / fastest), 3)
-    left = float(np.ptp(median_filter(heights, 3)[-count:]))
-    if left > max(AT_REST * swing, MIN_SWING):
-        raise DescriptionError(
-            f"expected a video that shows the finger until it settles, found {shown}, in whose "
-            f"last {count} frames the tip still moves by {1e3 * left:.2g} mm of "
-            f"{1e3 * swing:.3g} mm; film until it is at rest",
-            file=path,
-        )
 
 
 def _release(mass: float, path: Path, time: Array, height: Array, rule: str) -> Release:

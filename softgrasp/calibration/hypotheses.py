@@ -29,8 +29,8 @@ from softgrasp.continuum.statics import GRAVITY, HungRig, Loads, PlanarChain, re
 from softgrasp.description.calibration import CalibrationProblem
 from softgrasp.mechanics.transforms import Array
 
-ANGLE_STEP, RELATIVE_STEP, PRESSURE_STEP = 1e-4, 1e-4, 1e2
-"""Steps of central differences by nuisances [rad, –, Pa]."""
+ANGLE_STEP, RELATIVE_STEP, PRESSURE_STEP, MOMENT_STEP = 1e-4, 1e-4, 1e2, 1e-6
+"""Steps of central differences by nuisances [rad, –, Pa, N·m]."""
 SERIES = 0.05
 """Smallest relative difference between repeated series that is reported [–]."""
 CHANGED = 0.08
@@ -197,11 +197,22 @@ def _errors_of_rig(rig: HungFinger, stiffness: Array) -> Iterator[Nuisance]:
         effect(lambda x: rig.weighing(rig.rig.masses + x / GRAVITY), RELATIVE_STEP), "N",
         max(0.02 * GRAVITY * heaviest, 0.01),
     )  # fmt: skip
+    yield Nuisance(
+        "a moment of {} bends every joint [down|up] under every weight, as of a pressure that was "
+        "left in the finger",
+        effect(lambda x: rig.on_rig(moment=x), MOMENT_STEP), "mN·m", 1e-3,
+    )  # fmt: skip
     if heaviest <= 0.0:
         return
     yield Nuisance(
         "the weights hang {} of the last link [beyond|before] the tip",
         effect(lambda x: rig.on_rig(overhang=x), RELATIVE_STEP), "%", 0.1, (-2.0, 2.0),
+    )  # fmt: skip
+    yield Nuisance(
+        "the weights pull at {} from the vertical, [away from|towards] the clamp, as by an oblique "
+        "string",
+        effect(lambda x: rig.on_rig(pull=x), ANGLE_STEP), "°", 5.0 / DEGREES,
+        (-0.25 * np.pi, 0.25 * np.pi),
     )  # fmt: skip
     yield Nuisance(
         "every weight is {} [heavier|lighter] than named, as with [a hook or a|a] scale without "

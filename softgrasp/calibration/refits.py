@@ -88,7 +88,7 @@ FACTOR = 1.08
 """Smallest factor between the angles of a row and those expected that is reported [–]."""
 
 FACTORS = {
-    "°": DEGREES, "%": 100.0, "g": 1e3, "mm": 1e3, "ms": 1e3, "kPa": 1e-3, "N": 1.0,
+    "°": DEGREES, "%": 100.0, "g": 1e3, "mm": 1e3, "ms": 1e3, "kPa": 1e-3, "N": 1.0, "mN·m": 1e3,
     "": 1.0,
 }  # fmt: skip
 """From SI to the units of sentences."""

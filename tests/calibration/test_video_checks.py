@@ -1,4 +1,4 @@
-"""Videos of releases that end early, show no release, or are filmed from aside."""
+"""Videos of releases that end early, show no release, or have another frame rate."""
 
 from __future__ import annotations
 
@@ -7,13 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from softgrasp.calibration.credibility import swing_frequency
-from softgrasp.calibration.files import check_video
+from softgrasp.calibration.video_checks import check_video, swing_frequency
 from softgrasp.errors import DescriptionError
-from softgrasp.sim.soft_dynamics import first_mode
 from tests.calibration.problems import FINGER
 
-STIFFEST = 0.6
+BOUNDS = (0.1, 0.6)
 RATE, FREQUENCY = 960.0, 12.0
 
 
@@ -25,8 +23,7 @@ def release(seconds: float = 1.0, rate: float = RATE, swing: float = 0.02) -> np
 
 def findings(heights: np.ndarray, stated: float = RATE, likeness: float = 0.99) -> list[str]:
     alike = np.linspace(1.0, likeness, len(heights))
-    fastest = first_mode(FINGER, np.full(len(FINGER.joints), STIFFEST)).frequency
-    return check_video(Path("20g.avi"), stated, heights, alike, fastest)
+    return list(check_video(Path("20g.avi"), stated, heights, alike, FINGER, BOUNDS))
 
 
 def test_a_whole_release_causes_no_finding():
@@ -45,6 +42,20 @@ def test_a_video_that_ends_early_is_refused(frames: int):
 def test_a_video_without_a_release_is_refused():
     with pytest.raises(DescriptionError, match=r"expected a release, found a tip that moves by 0"):
         findings(release(swing=1e-4))
+
+
+def test_the_frame_rate_of_playback_is_refused_and_the_recorded_one_named():
+    with pytest.raises(DescriptionError, match=r"expected a finger that oscillates at") as message:
+        findings(release(), stated=30.0)
+    assert "found 0.38 Hz at 30 frames/s" in str(message.value)
+    assert "(--frame-rate; slow-motion videos store the rate of playback)" in str(message.value)
+    low, high = (
+        float(part) for part in str(message.value).split("rate of ")[1].split(" frames")[0]
+        .split(" to ")
+    )  # fmt: skip
+    assert low < RATE < high
+    (doubt,) = findings(release(1.5, 240.0), stated=600.0)
+    assert doubt.startswith("20g.avi: expected a finger that oscillates at")
 
 
 def test_an_oblique_view_is_reported():

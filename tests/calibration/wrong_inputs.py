@@ -369,6 +369,8 @@ MISTAKES: dict[str, tuple[Change | None, Callable[[int], CalibrationProblem], st
          "row 1, of 0 g"),
         ("tube that lifts the tip", None, lambda seed: hung_masses(
             seed, lambda m: m - 0.015), "the tip is lifted by"),
+        ("pressure left under weights", None, lambda seed: _measured(
+            seed, HungRig(MASSES, moment=4e-3)), "a pressure that was left"),
         ("increments named", None, lambda seed: hung_masses(seed, np.cumsum), "their sum hung"),
         ("angles subtracted", _hung(lambda r: [
             one.replace(angles=tuple((np.array(one.angles) - r[0].angles).tolist())) for one in r
