@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import stats
 
 from softgrasp.calibration.objectives import block_of, root_mean_square
@@ -38,6 +39,8 @@ EDGE = 1e-4
 """Distance from a bound, over the width of the bounds, at which a parameter counts as on it [–]."""
 SPREAD = 1.0 / math.sqrt(12.0)
 """Standard deviation of a uniform distribution between two bounds, over their distance [–]."""
+CONVERGED = 0.01
+"""Share of squared residuals that a Gauss–Newton step may remove at an optimum [–]."""
 WIDEST = 1e3
 """Largest factor between a parameter and an end of its interval; beyond, it has none [–]."""
 SMALL = 0.25
@@ -131,7 +134,18 @@ def assess(
         history=tuple(search.history),
         evaluations=search.evaluations,
         intervals=intervals,
+        removable=_removable(slopes, left, edge) if stage.smooth else 0.0,
     )
+
+
+def _removable(slopes: Array, left: Array, edge: NDArray[np.bool_]) -> float:
+    """Return the share of squared residuals that one Gauss–Newton step would remove [–]."""
+    free = slopes[:, ~edge]
+    total = float(left @ left)
+    if not free.size or total <= 0.0:
+        return 0.0
+    step = np.linalg.lstsq(free, left, rcond=WEAK)[0]
+    return float(np.square(free @ step).sum()) / total
 
 
 def _sum_sentence(stage: Stage, slopes: Array, position: Array, finger: OfFinger) -> str:
@@ -333,6 +347,12 @@ def _remarks_on_method(
         yield (
             "torques: least squares minimise the sum of squares, not the objective "
             f"'{problem.force_objective}'"
+        )
+    if method == "pso" and stage.removable > CONVERGED:
+        yield (
+            f"{stage.name}: the swarm has not converged; least squares from here would lower the "
+            f"sum of squares by about {100 * stage.removable:.2g} %, and standard errors are those "
+            "of an optimum; method pso+least-squares refines it"
         )
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from softgrasp.calibration.assessment import OfFinger, assess, remarks
 from softgrasp.calibration.credibility import Credibility, assess_credibility
-from softgrasp.calibration.measurement_checks import Finding, without_copies
+from softgrasp.calibration.measurement_checks import without_copies
 from softgrasp.calibration.objectives import finger_values
 from softgrasp.calibration.optimizers import Swarm, least_squares_search, swarm_search
 from softgrasp.calibration.posterior import (
@@ -216,7 +216,9 @@ class _Fit:
                 raise
             raise DescriptionError(f"{verdict.sentence}; {error}") from error
 
-    def credibility(self, done: Sequence[StageResult], copies: tuple[Finding, ...]) -> Credibility:
+    def credibility(
+        self, done: Sequence[StageResult], copies: tuple[tuple[str, str], ...]
+    ) -> Credibility:
         """Assess the least-squares fit of each stage: systematic errors must show in residuals."""
         problem, experiments = self.problem, self.experiments
         stiffness = finger_values(apply_stages(problem, done), "stiffness")

@@ -37,7 +37,7 @@ from softgrasp.calibration.refits import (
     StageFit,
 )
 from softgrasp.calibration.stages import Search, StageName, VirtualExperiments, stage_of
-from softgrasp.calibration.video_checks import swing_frequency
+from softgrasp.calibration.track_checks import Tracks
 from softgrasp.description.calibration import CalibrationProblem
 from softgrasp.io.files import plain_data
 from softgrasp.mechanics.transforms import Array
@@ -112,7 +112,7 @@ def assess_credibility(
     experiments: VirtualExperiments,
     fitted: Mapping[StageName, Array],
     stiffness: Array,
-    copies: tuple[Finding, ...] = (),
+    copies: tuple[tuple[str, str], ...] = (),
 ) -> Credibility:
     """Assess the fit of a finger.
 
@@ -122,7 +122,7 @@ def assess_credibility(
         fitted: Parameters of each fitted stage, (p,): those with the smallest residuals, without
             systematic errors.
         stiffness: Stiffness of the later stages, joint by joint [N·m/rad], (n,).
-        copies: Findings about copied measurements.
+        copies: Stage and sentence of each copied measurement.
     """
     tests: list[MisfitTest] = []
     alternatives: list[Alternative] = []
@@ -151,7 +151,8 @@ def assess_credibility(
     # what a wrong row alone makes doubtful is no finding of its own
     checked = [finding for finding in checked if finding.refutes]
     checked += [finding for finding in measurement_findings(problem) if not finding.refutes]
-    findings = [*copies, *checked, *implausible(quantities), *results]
+    findings = [Finding(stage, sentence, refutes=False) for stage, sentence in copies]
+    findings += [*checked, *implausible(quantities), *results]
     findings.sort(key=lambda one: not one.refutes)
     return Credibility(tuple(tests), quantities, tuple(findings), tuple(alternatives))
 
@@ -261,7 +262,7 @@ class FingerFit(StageFit):
     def others(self) -> list[Finding]:
         """Compare the parameters with one another and with other measurements."""
         if self.stage.name == "dampers":
-            return self.frequency()
+            return [*self.frequency(), *self.tracks()]
         return self.uneven_stiffness() if self.stage.name == "springs" else self.bends()
 
     def uneven_stiffness(self) -> list[Finding]:
@@ -316,9 +317,22 @@ class FingerFit(StageFit):
         )
         return [doubt(sentence)]
 
+    def tracks(self) -> list[Finding]:
+        """Compare tracked heights with other readings of them."""
+        if self.stage.unit != "m":
+            return []
+        tracks = Tracks.of(self.problem, self.experiments, self.stiffness, self.stage.block)
+        return [*tracks.readings()]
+
     def frequency(self) -> list[Finding]:
         """Compare the frequency of releases with that of springs and masses."""
-        ratios = self._frequency_ratios()
+        if self.stage.unit != "s":
+            return []
+        measured = np.split(self.stage.measured, 2)
+        simulated = np.split(self.stage.simulate(self.position[None])[0], 2)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratios = (measured[1] / measured[0]) / (simulated[1] / simulated[0])
+        ratios = ratios[np.isfinite(ratios) & (ratios > 0.0)]
         if not ratios.size:
             return []
         ratio = float(np.exp(np.median(np.log(ratios))))
@@ -336,19 +350,3 @@ class FingerFit(StageFit):
         )
         refutes = ratio > FASTER or (ratio < 1.0 and away > RATE[1])
         return [doubt(sentence, refutes=refutes)]
-
-    def _frequency_ratios(self) -> Array:
-        """Return measured over simulated frequencies of the releases that show one, (l,)."""
-        both = np.stack([self.stage.measured, self.stage.simulate(self.position[None])[0]])
-        with np.errstate(divide="ignore", invalid="ignore"):
-            if self.stage.unit == "m":
-                tracks = [x for x in self.problem.releases if x.times and not x.held_out]
-                ends = np.cumsum([len(track.times) for track in tracks])[:-1]
-                each = np.split(both, ends, axis=1)
-                swings = [[swing_frequency(x, 1.0) or 0.0 for x in pair] for pair in each]
-                shown = np.array(swings).T
-            else:
-                times, counts = np.split(both, 2, axis=1)
-                shown = counts / times
-            ratios = shown[0] / shown[1]
-        return np.asarray(ratios[np.isfinite(ratios) & (ratios > 0.0)])

@@ -310,7 +310,7 @@ def _video_findings(
     tracks: Iterable[tuple[float, TipTrack]], finger: SoftFinger, tree: Mapping[str, Any]
 ) -> list[str]:
     """Check tracked videos against the finger within the bounds of its stiffness."""
-    from softgrasp.calibration.video_checks import check_video
+    from softgrasp.calibration.track_checks import check_video
 
     bounds = {name: tree[name] for name in ("stiffness_bounds",) if name in tree}
     ends = CalibrationProblem(finger=finger, **bounds).stiffness_bounds

@@ -24,7 +24,7 @@ from softgrasp.calibration.refits import (
     Reading,
     single_values,
 )
-from softgrasp.calibration.stages import Stage, VirtualExperiments, dampers, torques
+from softgrasp.calibration.stages import Stage, VirtualExperiments, torques
 from softgrasp.continuum.statics import GRAVITY, HungRig, Loads, PlanarChain, rest
 from softgrasp.description.calibration import CalibrationProblem
 from softgrasp.mechanics.transforms import Array
@@ -86,13 +86,6 @@ def hypotheses_of(
             yield words, _springs_of(other, stage)
     elif stage.name == "dampers" and stage.unit == "m":
         yield from _errors_of_tracks(problem, stage.simulate(position[None])[0])
-        tracks = [release for release in problem.releases if release.times and not release.held_out]
-        for a, b in combinations(tracks, 2):
-            swap = {a.mass: b.mass, b.mass: a.mass}
-            moved = tuple(x.replace(mass=swap.get(x.mass, x.mass)) for x in tracks)
-            swapped = dampers(problem.replace(releases=moved), experiments, stiffness)
-            assert swapped is not None  # the tracks are left
-            yield f"the tracks of {1e3 * a.mass:g} g and {1e3 * b.mass:g} g are exchanged", swapped
     elif stage.name == "torques":
         forces = stage.unit == "N"
         errors = _errors_of_forces if forces else _errors_of_bends
@@ -109,21 +102,35 @@ class HungFinger:
 
     Args:
         chain: Geometry and masses.
-        rig: Weights, (l,), and errors.
+        masses: Weights at the tip [kg], (l,).
         angles: Measured angles of each weight [rad].
+        tilt: Rotation of the base, positive towards −z [rad].
+        overhang: Distance of the weight beyond the tip, over the length of the last link [–].
+        relative: Whether angles are those beyond the angles without a weight.
+        hung_link: Number of the link at whose beginning the weights hang; None for the tip.
+        pull: Angle between the force of the weights and the vertical, positive away from the
+            clamp [rad].
+        moment: Moment on every joint, positive downwards [N·m].
     """
 
     chain: PlanarChain
-    rig: HungRig
+    masses: Array
     angles: tuple[Array, ...]
+    tilt: float = 0.0
+    overhang: float = 0.0
+    relative: bool = False
+    hung_link: int | None = None
+    pull: float = 0.0
+    moment: float = 0.0
 
     @classmethod
     def of(cls, problem: CalibrationProblem) -> HungFinger:
         """Take finger and weights, without those held out, from a problem."""
         loads = [reading for reading in problem.hung if not reading.held_out]
-        rig = HungRig(np.array([x.mass for x in loads]), relative=problem.zero == "unloaded")
+        masses = np.array([load.mass for load in loads])
         angles = tuple(np.array(x.angles) for x in loads)
-        return cls(PlanarChain.of(problem.finger), rig, angles)
+        relative = problem.zero == "unloaded"
+        return cls(PlanarChain.of(problem.finger), masses, angles, relative=relative)
 
     @property
     def measured(self) -> Array:
@@ -142,7 +149,11 @@ class HungFinger:
 
     def simulate(self, stiffness: Array) -> Array:
         """Compute all angles for stiffness (B, n), (B, m) [rad]."""
-        return np.asarray(self.rig.angles(self.chain, stiffness)[:, self.rows, self.joints])
+        rig = HungRig(
+            self.masses, self.tilt, self.overhang, relative=self.relative,
+            hung_link=self.hung_link, pull=self.pull, moment=self.moment,
+        )  # fmt: skip
+        return np.asarray(rig.angles(self.chain, stiffness)[:, self.rows, self.joints])
 
     def fitted(self, stiffness: Array) -> HungFinger:
         """Return the same with simulated angles, which have no noise, for a stiffness (n,)."""
@@ -160,13 +171,9 @@ class HungFinger:
         """Return the same with other angles of each row."""
         return replace(self, angles=tuple(change(angle) for angle in self.angles))
 
-    def on_rig(self, **changes: Any) -> HungFinger:
-        """Return the same with other fields of the rig."""
-        return replace(self, rig=self.rig._replace(**changes))
-
-    def weighing(self, masses: Array) -> HungFinger:
+    def weighing(self, masses: Any) -> HungFinger:
         """Return the same with other weights [kg], (l,)."""
-        return self.on_rig(masses=masses)
+        return replace(self, masses=np.asarray(masses))
 
 
 def _springs_of(rig: HungFinger, stage: Stage) -> Stage:
@@ -180,44 +187,43 @@ def _errors_of_rig(rig: HungFinger, stiffness: Array) -> Iterator[Nuisance]:
         ahead, behind = (change(sign * step).simulate(stiffness[None])[0] for sign in (1.0, -1.0))
         return np.asarray(np.nan_to_num((ahead - behind) / (2.0 * step)))
 
-    heaviest, loaded = float(rig.rig.masses.max()), rig.rig.masses > 0.0
+    heaviest, loaded = float(rig.masses.max()), rig.masses > 0.0
     yield Nuisance(
         "the clamp is tilted or the camera rolled by {}, positive where the tip is lower (a plumb "
         "line in a photograph distinguishes them)",
-        effect(lambda x: rig.on_rig(tilt=x), ANGLE_STEP)
-        + (rig.joints == 0) * (not rig.rig.relative),
+        (not rig.relative) * (rig.joints == 0) + effect(lambda x: replace(rig, tilt=x), ANGLE_STEP),
         "°", 0.5 / DEGREES,
     )  # fmt: skip
     yield Nuisance(
         "the finger weighs {} [more|less] than described",
-        effect(lambda x: rig.on_rig(extra_weight=x), RELATIVE_STEP), "%", 0.1, (-0.8, 4.0),
+        effect(lambda x: rig.scaled(mass=1.0 + x), RELATIVE_STEP), "%", 0.1, (-0.8, 4.0),
     )  # fmt: skip
     yield Nuisance(
         "the tip is [pulled down|lifted] by {} under every weight, as by a tube or a string",
-        effect(lambda x: rig.weighing(rig.rig.masses + x / GRAVITY), RELATIVE_STEP), "N",
+        effect(lambda x: rig.weighing(rig.masses + x / GRAVITY), RELATIVE_STEP), "N",
         max(0.02 * GRAVITY * heaviest, 0.01),
     )  # fmt: skip
     yield Nuisance(
         "a moment of {} bends every joint [down|up] under every weight, as of a pressure that was "
         "left in the finger",
-        effect(lambda x: rig.on_rig(moment=x), MOMENT_STEP), "mN·m", 1e-3,
+        effect(lambda x: replace(rig, moment=x), MOMENT_STEP), "mN·m", 1e-3,
     )  # fmt: skip
     if heaviest <= 0.0:
         return
     yield Nuisance(
         "the weights hang {} of the last link [beyond|before] the tip",
-        effect(lambda x: rig.on_rig(overhang=x), RELATIVE_STEP), "%", 0.1, (-2.0, 2.0),
+        effect(lambda x: replace(rig, overhang=x), RELATIVE_STEP), "%", 0.1, (-2.0, 2.0),
     )  # fmt: skip
     yield Nuisance(
         "the weights pull at {} from the vertical, [away from|towards] the clamp, as by an oblique "
         "string",
-        effect(lambda x: rig.on_rig(pull=x), ANGLE_STEP), "°", 5.0 / DEGREES,
+        effect(lambda x: replace(rig, pull=x), ANGLE_STEP), "°", 5.0 / DEGREES,
         (-0.25 * np.pi, 0.25 * np.pi),
     )  # fmt: skip
     yield Nuisance(
         "every weight is {} [heavier|lighter] than named, as with [a hook or a|a] scale without "
         "tare",
-        effect(lambda x: rig.weighing(rig.rig.masses + x * loaded), RELATIVE_STEP * heaviest), "g",
+        effect(lambda x: rig.weighing(rig.masses + x * loaded), RELATIVE_STEP * heaviest), "g",
         0.02 * heaviest,
     )  # fmt: skip
 
@@ -230,8 +236,8 @@ def _errors_of_angles(rig: HungFinger, labels: tuple[str, ...]) -> Iterator[Nuis
         labels: Description of each angle.
     """
     material, measured, rows, joints = 0.5 / DEGREES, rig.measured, rig.rows, rig.joints
-    count, masses = len(rig.angles), rig.rig.masses[rows]
-    grams = [f"{1e3 * mass:g} g" for mass in rig.rig.masses]
+    count, masses = len(rig.angles), rig.masses[rows]
+    grams = [f"{1e3 * mass:g} g" for mass in rig.masses]
     for joint in range(int(joints.max()) + 1 if count > 1 else 0):
         words = f"the angle of joint {joint + 1} is {{}} too [large|small] under every weight"
         yield Nuisance(words, (joints == joint).astype(float), "°", material)
@@ -242,7 +248,7 @@ def _errors_of_angles(rig: HungFinger, labels: tuple[str, ...]) -> Iterator[Nuis
             "where springs [soften|stiffen]",
             measured * masses / masses.max(), "%", 0.1, (-0.6, 0.6),
         )  # fmt: skip
-    for level in np.unique(rig.rig.masses).tolist() if len(set(labels)) < len(labels) else ():
+    for level in np.unique(rig.masses).tolist() if len(set(labels)) < len(labels) else ():
         words = f"the angles of all rows of {1e3 * level:g} g are {{}} too [large|small]"
         yield Nuisance(words, measured * (masses == level), "%", 0.1)
     yield from _errors_of_series(labels, measured, joints)
@@ -295,7 +301,7 @@ def _errors_of_series(
 
 def _readings_of_weights(rig: HungFinger) -> Iterator[tuple[str, HungFinger]]:
     """Yield other meanings of angles, weights and finger."""
-    masses, joints = rig.rig.masses, len(rig.chain.steps)
+    masses, joints = rig.masses, len(rig.chain.steps)
     before = 2.0 * masses[0] - masses[1] if len(masses) > 1 else masses[0]
     columns = min(len(angle) for angle in rig.angles)
     yield from ((f"the angles {words}", rig.read(change)) for words, change in ANGLES.items())
@@ -316,7 +322,7 @@ def _readings_of_weights(rig: HungFinger) -> Iterator[tuple[str, HungFinger]]:
     yield ("each row has the angles of the row after",
            rig.weighing(np.append(masses[1:], masses[-1:])))  # fmt: skip
     for joint in range(1, joints):
-        hung = rig.on_rig(hung_link=joint)
+        hung = replace(rig, hung_link=joint)
         yield f"the weights hang at joint {joint + 1}, not at the tip", hung
     yield "the weights are in the reverse order", rig.weighing(masses[::-1])
     yield "the finger's masses are in g, not in kg", rig.scaled(mass=1e-3)
@@ -326,9 +332,9 @@ def _readings_of_weights(rig: HungFinger) -> Iterator[tuple[str, HungFinger]]:
     yield "the finger's lengths are in mm, not in m", rig.scaled(length=1e-3)
     yield "the finger's lengths are in m, not in mm", rig.scaled(length=1e3)
     yield "the finger's lengths are in inches, not in mm", rig.scaled(length=25.4)
-    if not rig.rig.relative:
+    if not rig.relative:
         words = "the angles are relative to those without a weight (zero: unloaded)"
-        yield words, rig.on_rig(relative=True)
+        yield words, replace(rig, relative=True)
     for joint in range(max(len(angle) for angle in rig.angles)):
         other = rig.read(partial(_negate, joint))
         yield f"the angles of joint {joint + 1} have the other sign", other

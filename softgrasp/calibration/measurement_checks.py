@@ -16,7 +16,7 @@ import numpy as np
 from scipy import stats
 
 from softgrasp.calibration.objectives import root_mean_square
-from softgrasp.description.calibration import CalibrationProblem, HungAngles
+from softgrasp.description.calibration import CalibrationProblem, HungAngles, TipForce
 from softgrasp.mechanics.transforms import Array
 
 MIN_REPEATS = 3
@@ -24,6 +24,9 @@ MIN_REPEATS = 3
 INDEPENDENT = 0.01
 """Probability by chance of a growth of angles with the weight from which they do not depend on it
 [–]."""
+GROWING, FALLEN = 0.5, 0.7
+"""Growth of the bend in successive rows of one weight from which it is reported, and bend over that
+of the row before below which another series begins [–]."""
 COARSE = 0.03
 """Rounding step over the largest value from which it is reported [–]."""
 MIN_ROUNDED = 6
@@ -104,6 +107,7 @@ def measurement_findings(problem: CalibrationProblem) -> list[Finding]:
         *_constant_angles(problem),
         *_find_subtracted_angles(problem),
         *_find_stops(problem),
+        *_growing_repeats(problem),
         *_faulty_columns(problem),
         *_find_rounded_values(problem),
         *_uncounted_overshoots(problem),
@@ -147,6 +151,31 @@ def _growth_by_chance(masses: Array, angles: Array) -> float:
     freedom = count * (len(masses) - 2)
     ratio = explained / count / max(rest / freedom, 1e-30)
     return float(stats.f.sf(ratio, count, freedom))
+
+
+def _growing_repeats(problem: CalibrationProblem) -> Iterator[Finding]:
+    """Yield that angles grow from row to row under one weight, by an F test of a slope.
+
+    Rows that are held out count, too: all rows of that weight are. A series begins where the angles
+    fall, as a row without a weight may have been subtracted.
+    """
+    every = tuple(reading.replace(held_out=False) for reading in problem.hung)
+    masses, angles = _table(problem.replace(hung=every))
+    bend = np.abs(angles.sum(axis=1))
+    begins = np.diff(masses, prepend=-1.0) != 0.0
+    begins[1:] |= bend[1:] < FALLEN * bend[:-1]
+    for first, end in pairwise([*np.flatnonzero(begins).tolist(), len(masses)]):
+        rows, growth = angles[first:end], bend[end - 1] - bend[first]
+        if masses[first] == 0.0 or len(rows) < MIN_REPEATS or not growth > GROWING * bend[first]:
+            continue
+        if _growth_by_chance(np.arange(len(rows), dtype=float), rows) < INDEPENDENT:
+            yield doubt(
+                f"springs: the angles grow by {100 * growth / bend[first]:.2g} % in {len(rows)} "
+                f"successive rows of {1e3 * masses[first]:g} g; are the weights those that were "
+                "added, and their sum hung?",
+                refutes=True,
+            )
+            return
 
 
 def _find_stops(problem: CalibrationProblem) -> Iterator[Finding]:
@@ -320,31 +349,54 @@ def _find_repeated_forces(problem: CalibrationProblem) -> dict[float, list[float
     return groups
 
 
-def without_copies(problem: CalibrationProblem) -> tuple[CalibrationProblem, tuple[Finding, ...]]:
-    """Drop rows of angles that are copies of others, to the last digit.
+def without_copies(
+    problem: CalibrationProblem,
+) -> tuple[CalibrationProblem, tuple[tuple[str, str], ...]]:
+    """Drop measurements that are copies of others, to the last digit.
 
-    Joint angles do not repeat to the last digit, so equal ones were copied.
+    Joint angles and settling times do not repeat to the last digit, so equal ones were copied.
+    Forces of a scale may be equal; they are copies if those at three pressures or more all are.
 
     Returns:
-        Problem with one of each copy, and what was dropped.
+        Problem with one of each copy, and stage and sentence of each finding.
     """
+    results: list[tuple[str, str]] = []
+    changes: dict[str, tuple[HungAngles, ...] | tuple[TipForce, ...]] = {}
     kept: list[HungAngles] = []
     copied: list[str] = []
-    if _rounding_of_angles(problem) is not None:
-        return problem, ()
+    rounded = _rounding_of_angles(problem) is not None
     for reading in problem.hung:
-        same = any(x.angles == reading.angles and x.mass == reading.mass for x in kept)
-        if same and len(reading.angles) > 1 and any(reading.angles):
+        same = [x for x in kept if x.angles == reading.angles and x.mass == reading.mass]
+        if len(reading.angles) > 1 and any(reading.angles) and same and not rounded:
             copied.append(f"{1e3 * reading.mass:g} g")
         else:
             kept.append(reading)
-    if not copied:
+    changes["hung"] = tuple(kept)
+    if copied:
+        rows = "row is a copy" if len(copied) == 1 else "rows are copies"
+        weights = ", ".join(dict.fromkeys(copied))
+        sentence = f"{len(copied)} {rows} of other rows, to the last digit ({weights}); "
+        results.append(("springs", f"{sentence}each measurement counts once"))
+    groups: dict[tuple[float, bool], list[TipForce]] = {}
+    for force in problem.forces:
+        groups.setdefault((force.pressure, force.held_out), []).append(force)
+    repeated = [group for group in groups.values() if len(group) > 1 and group[0].pressure > 0.0]
+    coarse = rounding_step(np.array([item.force for item in problem.forces])) is not None
+    if (
+        len(repeated) > 2
+        and not coarse
+        and all(len({x.force for x in group}) == 1 for group in repeated)
+    ):
+        results.append((
+            "torques", "all repeated forces are equal to the last digit: copies count once",
+        ))  # fmt: skip
+        changes["forces"] = tuple(
+            item for group in groups.values()
+            for item in (group[:1] if group in repeated else group)
+        )  # fmt: skip
+    if not results:
         return problem, ()
-    rows = "row is a copy" if len(copied) == 1 else "rows are copies"
-    weights = ", ".join(dict.fromkeys(copied))
-    sentence = f"springs: {len(copied)} {rows} of other rows, to the last digit ({weights}); "
-    finding = doubt(f"{sentence}each measurement counts once")
-    return problem.replace(hung=tuple(kept)), (finding,)
+    return problem.replace(**changes), tuple(results)
 
 
 # Plausible quantities

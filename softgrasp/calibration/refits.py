@@ -422,17 +422,11 @@ class StageFit:
         for label, value in zip(labels, measured.tolist(), strict=True):
             groups[label].append(value)
         freedom = sum(len(group) - 1 for group in groups.values())
-        squares = sum(float(np.square(np.array(x) - np.mean(x)).sum()) for x in groups.values())
+        if freedom >= MIN_REPEATS and not self.stage.labels[0].startswith("height"):
+            squares = sum(float(np.square(np.array(x) - np.mean(x)).sum()) for x in groups.values())
+            return max(math.sqrt(squares / freedom), 1e-12), "repeats"
         absolute, relative = ASSUMED[self.stage.unit]
-        assumed = max(absolute, relative * root_mean_square(measured))
-        # repeats without any spread are copies; those with more than is usual are not alike
-        if (
-            freedom >= MIN_REPEATS
-            and 0.0 < squares < freedom * assumed**2
-            and not (self.stage.labels[0].startswith("height"))
-        ):
-            return math.sqrt(squares / freedom), "repeats"
-        return assumed, "assumed"
+        return max(absolute, relative * root_mean_square(measured)), "assumed"
 
     def slopes(self) -> Array:
         """Compute derivatives of the timed values over relative changes of parameters, (m, p)."""
@@ -569,7 +563,7 @@ class StageFit:
         if not np.isfinite(expected).all() or small:
             return []
         words, left = _explain(self.stage, table, rows, expected, noise)
-        if not words:
+        if len(rows) > 1 and left >= float(apart @ apart):
             return []
         others = noise * (len(values) - values.sum() - determined)
         fraction = max(1.0 - (others + left) / total, 0.0)
@@ -599,8 +593,7 @@ def _explain(
 ) -> tuple[str, float]:
     """Return the sentence of the best explanation of rows, and the squares that it leaves.
 
-    The sentence is empty for several rows that nothing explains. Tried are a factor of all angles,
-    one wrong value of a row, and angles that do not change.
+    Tried are a factor of all angles, one wrong value of a row, and angles that do not change.
     """
     values = table.values(rows)
     measured, name, count = stage.measured[values], table.name(rows), len(expected)
@@ -627,10 +620,10 @@ def _explain(
 
     words, left, _ = min(tried, key=criterion, default=("", deviation, 0))
     if left - count * noise > (1.0 - ROW_EXPLAINED) * deviation:
-        if len(rows) > 1:  # without a cause they are rather an error of all rows
-            return "", deviation
         apart = DEGREES * math.sqrt(deviation / count)
-        return f"{name}, does not fit the others, by {apart:.2g}° rms", UNEXPLAINED * deviation
+        # many rows without a cause are rather an error of all rows
+        left = UNEXPLAINED * deviation if len(rows) == 1 else deviation
+        return f"{name}, does not fit the others, by {apart:.2g}° rms", left
     return f"{name}: {words}", left
 
 

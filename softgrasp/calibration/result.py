@@ -145,6 +145,8 @@ class StageResult:
         history: Steps of the optimiser.
         evaluations: Number of simulated parameter sets.
         intervals: 95 % intervals, (p, 2); infinite where they are not determined.
+        removable: Share of the squared residuals that one more Gauss–Newton step would remove,
+            about 0 at an optimum [–].
     """
 
     name: StageName
@@ -169,6 +171,7 @@ class StageResult:
     history: tuple[Step, ...]
     evaluations: int
     intervals: Array
+    removable: float
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:

@@ -151,6 +151,7 @@ def test_hung_finger_without_errors_equals_the_virtual_experiments() -> None:
 @pytest.mark.parametrize(("name", "words"), [
     ("force scale of large steps", "torques: all forces are multiples of 0.2 N"),
     ("protractor", "springs: all angles are multiples of 2°"),
+    ("additions named", "springs: the angles grow by"),
     ("angles subtracted", "springs: all angles without a weight are 0"),
     ("finger hangs down", "springs: the angles do not depend on the weight"),
     ("settling of releases reversed", "are the releases exchanged"),
@@ -167,9 +168,9 @@ def test_measurements_are_checked_without_a_fit(name: str, words: str) -> None:
 def test_copies_count_once() -> None:
     problem, found = without_copies(wrong("row copied"))
     assert len(problem.hung) == 4
-    assert found[0].sentence == (
-        "springs: 2 rows are copies of other rows, to the last digit (20 g); each measurement "
-        "counts once"
+    assert found[0] == (
+        "springs",
+        "2 rows are copies of other rows, to the last digit (20 g); each measurement counts once",
     )
     clean, none = without_copies(good(0))
     assert clean == good(0)

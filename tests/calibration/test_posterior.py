@@ -231,6 +231,14 @@ def test_ensemble_lies_beside_the_finger(tmp_path) -> None:
 
 
 @pytest.mark.slow
+def test_warning_for_a_swarm_that_has_not_converged() -> None:
+    from softgrasp.calibration.optimizers import Swarm
+
+    result = sg.calibrate(good(0), "pso", stages=["springs"], swarm=Swarm(iterations=5))
+    assert any("the swarm has not converged" in text for text in result.warnings)
+
+
+@pytest.mark.slow
 def test_advice_predicts_the_error_that_the_measurement_leaves() -> None:
     """A photograph that shows all seven joints determines k7, as much as advised."""
     problem = sg.calibration.load_problem("paper000_webots").problem

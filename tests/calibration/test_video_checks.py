@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from softgrasp.calibration.video_checks import check_video, swing_frequency
+from softgrasp.calibration.track_checks import check_video, swing_frequency
 from softgrasp.errors import DescriptionError
 from tests.calibration.problems import FINGER
 

@@ -233,16 +233,6 @@ def hysteresis(seed: int) -> CalibrationProblem:
     return series(seed, (1.0, 1.15, 1.15))
 
 
-def broken_joint(seed: int) -> CalibrationProblem:
-    """Joint 2 bends 1.8 times as far in the third series."""
-    rows = list(series(seed).hung)
-    for row, reading in enumerate(rows[8:], start=8):
-        angles = list(reading.angles)
-        angles[1] *= 1.8
-        rows[row] = reading.replace(angles=tuple(angles))
-    return good(seed).replace(hung=tuple(rows))
-
-
 def straight(seed: int) -> CalibrationProblem:
     """Angles in proportion to the weight."""
     slope = np.array(good(seed).hung[-1].angles) / MASSES[-1]
@@ -361,8 +351,7 @@ MISTAKES: dict[str, tuple[Change | None, Callable[[int], CalibrationProblem], st
                                                    strict=True)]), good, "row before"),
         ("weights at joint 5", None, lambda seed: hung_elsewhere(seed, 4), "at joint 5"),
         ("additions named", _hung(lambda r: [
-            one.replace(mass=0.02 * (one.mass > 0.0)) for one in r]), series,
-         "larger than the assumed error"),
+            one.replace(mass=0.02 * (one.mass > 0.0)) for one in r]), series, "that were added"),
         ("rows pasted too low", _hung(lambda r: [
             one.replace(angles=before.angles) for one, before in zip(r, [r[-1], *r[:-1]],
                                                                      strict=True)]), good,
@@ -437,21 +426,23 @@ MISTAKES: dict[str, tuple[Change | None, Callable[[int], CalibrationProblem], st
         ("absolute pressures", _forces(pressure=lambda p: p + 101325.0), good, "absolute"),
         ("force outlier", _outlier(3, 1.6), good, "80 kPa"),
         ("forces constant", _forces(lambda f: 1.0), good, "torques"),
-        ("joint 2 broke between series", None, broken_joint, "joint 2 in series 3"),
+        ("forces copied", lambda p: p.replace(forces=tuple(
+            x.replace(force=p.forces[3 * (i // 3)].force) for i, x in enumerate(p.forces))), good,
+         "copies"),
         ("settling in ms", _releases(lambda t: 1e3 * t), good, "ms"),
         ("slow motion by 8", _releases(lambda t: 8.0 * t), good, "frame rate"),
         ("slow motion by 4", _releases(lambda t: 4.0 * t), good, "frame rate"),
         ("frames skipped by 3", _releases(lambda t: t / 3.0), good, "frame rate"),
         ("one photograph mirrored", _hung_row(2, np.negative), good,
-         "row 3, of 40 g: its angles are -"),
-        ("one row in rad", _hung_row(2, np.radians), good, "row 3, of 40 g: its angles are 0.0"),
-        ("one row from the tip", _hung_row(3, np.flip), good, "row 4, of 60 g"),
-        ("one row as directions", _hung_row(1, np.cumsum), good, "row 2, of 20 g"),
+         "row 3, of 40 g: its angles have the other sign"),
+        ("one row in rad", _hung_row(2, np.radians), good, "row 3, of 40 g: its angles are in rad"),
+        ("one row from the tip", _hung_row(3, np.flip), good, "numbered from the tip"),
+        ("one row as directions", _hung_row(1, np.cumsum), good, "its angles are directions"),
         ("one row of another weight", _hung_row(5, lambda x: 1.7 * x), series, "row 6"),
         ("missing value", _value(3, 1, lambda x: 0.0), good, "a missing value"),
         ("angles against the vertical", _angles(lambda x: 0.5 * np.pi - np.cumsum(x)), good,
          "vertical"),
-        ("increments of angles", _hung(_increments), good, "depend on the weight"),
+        ("increments of angles", _hung(_increments), good, "change since the row before"),
         ("finger on the table", None, lambda seed: hung_masses(
             seed, lambda m: np.minimum(m, 0.025)), "touch"),
         ("weights exchanged in all series", _masses(lambda m: {0.04: 0.06, 0.06: 0.04}.get(m, m)),
@@ -472,26 +463,26 @@ MISTAKES: dict[str, tuple[Change | None, Callable[[int], CalibrationProblem], st
         ("bends in the reverse order", None, lambda seed: bending(seed, lambda q: q[::-1]),
          "reverse order"),
         ("bend mirrored", None, lambda seed: bending(seed, _row(2, np.negative)),
-         "of 60 kPa: its angles are -"),
+         "of 60 kPa: its angles have the other sign"),
         ("clock of tracks", None, lambda seed: tracked(seed, lambda t, z: (t + 0.1, z)),
-         "dampers: residuals of"),
+         "0.1 s before the release"),
         ("frame rate of tracks", None, lambda seed: tracked(seed, lambda t, z: (2.0 * t, z)),
-         "the frame rate"),
+         "the frame rate is 2 times"),
         ("scale of tracks", None, lambda seed: tracked(seed, lambda t, z: (t, 1.5 * z)),
          "compare the scale"),
         ("tracks exchanged", None, lambda seed: tracked(seed, order=(2, 1, 0)), "exchanged"),
         ("tip lost in tracks", None, lambda seed: tracked(
-            seed, lambda t, z: (t, np.where(t < 0.1, z, z[24]))), "dampers: residuals of"),
+            seed, lambda t, z: (t, np.where(t < 0.1, z, z[24]))), "was the tip lost"),
         ("frames of tracks twice", None, lambda seed: tracked(
-            seed, lambda t, z: (t, np.repeat(z[::2], 2)[: len(z)])), "dampers"),
+            seed, lambda t, z: (t, np.repeat(z[::2], 2)[: len(z)])), "copies"),
         ("camera drifts in tracks", None, lambda seed: tracked(
             seed, lambda t, z: (t, z + 0.01 * t)), "drift"),
         ("tracker jumps in tracks", None, lambda seed: tracked(
-            seed, lambda t, z: (t, z + 0.02 * ((t > 0.25) & (t < 0.28)))), "dampers: residuals of"),
+            seed, lambda t, z: (t, z + 0.02 * ((t > 0.25) & (t < 0.28)))), "jumps"),
         ("one settling time of releases", lambda p: p.replace(releases=(
             p.releases[0], p.releases[1].replace(settling_time=3.0 * (
                 p.releases[1].settling_time or 0.0)), p.releases[2])), good,
-         "dampers: residuals of"),
+         "overshoots per second"),
         ("no overshoots of releases", _releases(count=lambda n: 0), good, "no overshoots"),
         ("overshoots counted twice", _releases(count=lambda n: 2 * n), good, "overshoots"),
     )

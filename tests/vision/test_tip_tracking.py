@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.ndimage import gaussian_filter
 
 import softgrasp as sg
-from softgrasp.calibration.video_checks import OBLIQUE
+from softgrasp.calibration.track_checks import OBLIQUE
 from softgrasp.continuum.settling import RULES, settling
 from softgrasp.vision.figures import annotate_frame
 from softgrasp.vision.image import Floats, Image

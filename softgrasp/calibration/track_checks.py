@@ -1,22 +1,148 @@
-"""Check tracked videos of releases by themselves.
+"""Check videos, and tracked tips of releases against the simulated ones.
 
 A video has to show a release, last until rest, and have the right frame rate. The finger oscillates
 in its first mode, whose frequency lies between those of the softest and of the stiffest springs
 that the calibration allows.
+
+The simulated motion of each release, with several dampings, is compared with other readings of the
+track: a clock that starts early or late, another frame rate, exchanged weights.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 from scipy.ndimage import median_filter
 
+from softgrasp.calibration.measurement_checks import Finding, doubt
+from softgrasp.calibration.objectives import Block
+from softgrasp.calibration.stages import VirtualExperiments
+from softgrasp.description.calibration import CalibrationProblem, Release
 from softgrasp.description.soft_finger import SoftFinger
 from softgrasp.errors import DescriptionError
 from softgrasp.mechanics.transforms import Array
 from softgrasp.sim.soft_dynamics import first_mode
+
+DAMPINGS = 9
+"""Number of dampings, between the bounds, with which a reading is compared."""
+BETTER = 2.0
+"""Ratio of residuals from which another reading is reported [–]."""
+REFUTED = 4.0
+"""The same from which the fit is not credible [–]."""
+DELAYS = np.linspace(-0.3, 0.3, 241)
+"""Delays that are tried [s]."""
+MIN_DELAY = 0.01
+"""Smallest delay that is reported [s]."""
+RATES = (0.1, 0.125, 0.2, 0.25, 1 / 3, 0.4, 0.5, 0.8, 1.25, 2.0, 2.5, 3.0, 4.0, 5.0, 8.0, 10.0)
+"""Factors of the times that are tried [–]."""
+LONGEST = 10.0
+"""Longest simulated motion [s]."""
+Reading = Callable[[int, Array], Array]
+"""Number of a track and simulated times → simulated heights of each damping, (d, T) [m]."""
+
+
+@dataclass(frozen=True)
+class Tracks:
+    """Tracks of releases with simulated motions.
+
+    Args:
+        releases: Releases with tracks.
+        time: Simulated times since the release, (T,) [s].
+        heights: Simulated heights of the tip, (d, l, T) [m], for d dampings.
+    """
+
+    releases: Sequence[Release]
+    time: Array
+    heights: Array
+
+    @classmethod
+    def of(
+        cls, problem: CalibrationProblem, experiments: VirtualExperiments, stiffness: Array,
+        block: Block,
+    ) -> Tracks:  # fmt: skip
+        """Simulate the releases of a problem.
+
+        Args:
+            problem: Calibration problem with tracks.
+            experiments: Virtual experiments of its finger.
+            stiffness: Joint by joint [N·m/rad], (n,).
+            block: Damping with its bounds.
+        """
+        releases = [
+            release for release in problem.releases if release.times and not release.held_out
+        ]
+        dampings = np.geomspace(block.lower[0], block.upper[0], DAMPINGS)
+        damping = np.repeat(dampings[:, None], len(stiffness), axis=1)
+        duration = min(2.0 * max(release.times[-1] for release in releases), LONGEST)
+        springs = np.repeat(stiffness[None], DAMPINGS, axis=0)
+        time, heights = experiments.simulate_releases(springs, damping, releases, duration)
+        return cls(releases, time, heights)
+
+    def readings(self) -> Iterator[Finding]:
+        """Yield the reading of the tracks that fits best, where it is far better."""
+        now = self._left(self._at(0.0))
+        tried = [*self._delays(), *self._rates(), *self._exchanges()]
+        if not tried or not np.isfinite(now):
+            return
+        left, words = min(tried)
+        ratio = now / max(left, 1e-12)
+        if ratio > BETTER:
+            sentence = f"dampers: the residual is {ratio:.2g} times smaller if {words}"
+            yield doubt(sentence, refutes=ratio > REFUTED)
+
+    # Readings
+
+    def _at(self, delay: float, rate: float = 1.0, order: Sequence[int] | None = None) -> Reading:
+        def heights(index: int, times: Array) -> Array:
+            simulated = self.heights[:, index if order is None else order[index]]
+            at = (times - delay) * rate
+            return np.array([np.interp(at, self.time, row) for row in simulated])
+
+        return heights
+
+    def _delays(self) -> Iterator[tuple[float, str]]:
+        for delay in DELAYS[np.abs(DELAYS) > MIN_DELAY].tolist():
+            word = "before" if delay > 0.0 else "after"
+            words = f"the clock of the tracks starts {abs(delay):.2g} s {word} the release"
+            yield self._left(self._at(delay)), words
+
+    def _rates(self) -> Iterator[tuple[float, str]]:
+        longest = max(release.times[-1] for release in self.releases)
+        for rate in RATES:
+            if longest * rate <= self.time[-1] + 1e-9:
+                words = f"the frame rate is {1.0 / rate:.3g} times the one used"
+                yield self._left(self._at(0.0, rate)), words
+
+    def _exchanges(self) -> Iterator[tuple[float, str]]:
+        count = len(self.releases)
+        grams = [f"{1e3 * release.mass:g} g" for release in self.releases]
+        orders = {tuple(range(count))[::-1]: "the tracks are in the reverse order of the weights"}
+        for a, b in combinations(range(count), 2):
+            order = list(range(count))
+            order[a], order[b] = b, a
+            orders[tuple(order)] = f"the tracks of {grams[a]} and {grams[b]} are exchanged"
+        for exchanged, words in orders.items():
+            if count > 1:
+                yield self._left(self._at(0.0, order=exchanged)), words
+
+    def _left(self, reading: Reading) -> float:
+        """Return the residual of the best damping, rms [m]."""
+        measured = [
+            np.array(release.heights) - np.mean(release.heights) for release in self.releases
+        ]
+        shown = [reading(i, np.array(one.times)) for i, one in enumerate(self.releases)]
+        centred = [entry - entry.mean(axis=1, keepdims=True) for entry in shown]
+        left = np.concatenate(measured) - np.concatenate(centred, axis=1)
+        errors = np.nan_to_num(np.sqrt(np.square(left).mean(axis=1)), nan=np.inf)
+        return float(errors.min())
+
+
+# Videos by themselves.
+
 
 MIN_SWING = 1e-3
 """Smallest motion of a released tip [m]."""
