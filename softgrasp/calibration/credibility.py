@@ -37,8 +37,8 @@ from softgrasp.calibration.refits import (
     StageFit,
 )
 from softgrasp.calibration.stages import Search, StageName, VirtualExperiments, stage_of
-from softgrasp.calibration.track_checks import Tracks
-from softgrasp.description.calibration import CalibrationProblem
+from softgrasp.calibration.track_checks import Tracks, series_findings
+from softgrasp.description.calibration import CalibrationProblem, FreeBend, HungAngles
 from softgrasp.io.files import plain_data
 from softgrasp.mechanics.transforms import Array
 from softgrasp.sim.soft_dynamics import first_mode
@@ -57,6 +57,9 @@ KNOWN = 0.3
 UNEVEN, UNEVEN_BOUND, SURELY = 8.0, 4.0, 3.0
 """Ratio of a stiffness and the median from which it is reported, the same on a bound, and the same
 two standard errors nearer to the median [–]."""
+MIN_RISE, RISE = 1e-3, (0.6, 1.6)
+"""Smallest rise of a released tip that is compared [m], and usual range of the measured one over
+that of the springs [–]."""
 BENDING = (0.75, 1.33)
 """Usual range of the angles under pressure over those that gains from tip forces give [–]."""
 
@@ -126,7 +129,7 @@ def assess_credibility(
     """
     tests: list[MisfitTest] = []
     alternatives: list[Alternative] = []
-    checked = measurement_findings(problem)
+    checked = [*measurement_findings(problem), *series_findings(problem)]
     results: list[Finding] = []
     for name, position in fitted.items():
         stage = stage_of(name, problem, experiments, stiffness)
@@ -212,13 +215,22 @@ class FingerFit(StageFit):
         """Return the rows that the stage fits; None where it fits no angles."""
         if self.stage.unit != "rad":
             return None
-        name = self._rows
+        block, name = self.stage.block, self._rows
         rows = [(i, one) for i, one in enumerate(getattr(self.problem, name)) if not one.held_out]
         hanging = name == "hung"
         loads = [1e3 * one.mass if hanging else one.pressure / 1e3 for _, one in rows]
+
+        def at(parameters: Array, loads: Array, row: int) -> Array:
+            angles, joints = rows[row][1].angles, block.of_joints(parameters[None])
+            if hanging:
+                hung = [HungAngles(mass=1e-3 * x, angles=angles) for x in loads.tolist()]
+                return np.concatenate(self.experiments.hung(joints, hung))
+            bends = [FreeBend(pressure=1e3 * x, angles=angles) for x in loads.tolist()]
+            return np.concatenate(self.experiments.bends(self.stiffness[None], joints, bends))
+
         counts = tuple(len(one.angles) for _, one in rows)
         numbers = tuple(number for number, _ in rows)
-        return AngleTable(np.array(loads), counts, "g" if hanging else "kPa", numbers)
+        return AngleTable(np.array(loads), counts, "g" if hanging else "kPa", at, numbers)
 
     @property
     def _rows(self) -> str:
@@ -262,7 +274,7 @@ class FingerFit(StageFit):
     def others(self) -> list[Finding]:
         """Compare the parameters with one another and with other measurements."""
         if self.stage.name == "dampers":
-            return [*self.frequency(), *self.tracks()]
+            return [*self.frequency(), *self.tracks(), *self.rise()]
         return self.uneven_stiffness() if self.stage.name == "springs" else self.bends()
 
     def uneven_stiffness(self) -> list[Finding]:
@@ -317,12 +329,39 @@ class FingerFit(StageFit):
         )
         return [doubt(sentence)]
 
+    def rise(self) -> list[Finding]:
+        """Compare how far the tip rises after a release with how far the weight had bent it."""
+        traced = [
+            release for release in self.problem.releases if release.times and release.mass > 0.0
+        ]
+        for item in traced:
+            bent, free = self.experiments.tip_heights(self.stiffness, np.array([item.mass, 0.0]))
+            expected = float(free - bent)
+            settled = float(np.median(item.heights[-max(len(item.heights) // 10, 3) :]))
+            risen = settled - item.heights[0]
+            if expected < MIN_RISE or not math.isfinite(expected):
+                continue
+            moves = "rises" if risen > 0.0 else "falls"
+            start = (
+                f"dampers: the tip {moves} by {1e3 * abs(risen):.3g} mm after the release of "
+                f"{1e3 * item.mass:g} g, which had bent it down by {1e3 * expected:.3g} mm"
+            )
+            if risen < -0.3 * expected:
+                words = "are heights measured downwards, as rows of an image are?"
+                return [doubt(f"{start}; {words}", refutes=True)]
+            if not RISE[0] < risen / expected < RISE[1]:
+                words = (
+                    "does the video begin at the release, and are its scale and the weight right?"
+                )
+                return [doubt(f"{start}; {words}")]
+        return []
+
     def tracks(self) -> list[Finding]:
-        """Compare tracked heights with other readings of them."""
+        """Compare tracked heights with other readings of them; if none fits, look for jumps."""
         if self.stage.unit != "m":
             return []
         tracks = Tracks.of(self.problem, self.experiments, self.stiffness, self.stage.block)
-        return [*tracks.readings()]
+        return [*tracks.readings()] or [*tracks.jumps(self.residuals)]
 
     def frequency(self) -> list[Finding]:
         """Compare the frequency of releases with that of springs and masses."""
@@ -342,11 +381,31 @@ class FingerFit(StageFit):
         if away < RATE[0]:
             return []
         mode = first_mode(self.problem.finger, self.stiffness)
+        delay = _common_delay(measured[0], simulated[0] * measured[1] / simulated[1])
+        late = f"a clock that starts {delay:.2g} s before the release, " if delay else ""
+        late += "a weight or hook that stayed on the tip, " if ratio < 1.0 else ""
         sentence = (
             f"dampers: releases oscillate {ratio:.3g} times as fast as springs and masses do "
-            f"({mode.frequency:.3g} Hz); compare the frame rate, the counting of overshoots, "
+            f"({mode.frequency:.3g} Hz); compare {late}the frame rate, the counting of overshoots, "
             "the masses and lengths of the finger, and its stiffness, which a camera that is not "
             "square to the finger or a tilted clamp falsifies"
         )
         refutes = ratio > FASTER or (ratio < 1.0 and away > RATE[1])
         return [doubt(sentence, refutes=refutes)]
+
+
+def _common_delay(measured: Array, expected: Array) -> float | None:
+    """Return the delay by which all times are later than expected; None where they are not.
+
+    Args:
+        measured: Measured settling times [s], (l,).
+        expected: Those of the counted overshoots at the simulated frequency [s], (l,).
+    """
+    known = np.isfinite(measured) & np.isfinite(expected)
+    later, times = (measured - expected)[known], expected[known]
+    if len(later) < 3 or later.mean() <= 0.0:
+        return None
+    proportional = measured[known] - times * float(times @ measured[known]) / float(times @ times)
+    if later.std() > 0.5 * root_mean_square(proportional):
+        return None
+    return float(later.mean())

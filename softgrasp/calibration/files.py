@@ -317,7 +317,9 @@ def _video_findings(
     return [
         text
         for _, one in tracks
-        for text in check_video(one.path, one.frame_rate, one.height, one.likeness, finger, ends)
+        for text in check_video(
+            one.path, one.frame_rate, one.height, one.pixels, one.likeness, finger, ends
+        )
     ]
 
 

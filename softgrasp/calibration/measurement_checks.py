@@ -21,25 +21,44 @@ from softgrasp.mechanics.transforms import Array
 
 MIN_REPEATS = 3
 """Degrees of freedom among repeated measurements from which their spread is the error."""
+DEVIATING = 1e-4
+"""Probability of a scatter of repeats by chance below which it is reported [–]."""
 INDEPENDENT = 0.01
 """Probability by chance of a growth of angles with the weight from which they do not depend on it
 [–]."""
 GROWING, FALLEN = 0.5, 0.7
 """Growth of the bend in successive rows of one weight from which it is reported, and bend over that
 of the row before below which another series begins [–]."""
+STRAIGHT = 2e-3
+"""Largest distance of the angles from straight lines, over their range, from which they are called
+straight [–]."""
 COARSE = 0.03
 """Rounding step over the largest value from which it is reported [–]."""
 MIN_ROUNDED = 6
 """Fewest values other than zero whose rounding is assessed."""
+FLAT = 0.01
+"""Growth of the force between two pressures, over the largest force, below which it is none [–]."""
+MIN_STILL = 10
+"""Fewest samples of a track that are assessed."""
+STILL_SWING = 0.1
+"""Motion in the samples before a track stands still, over its whole range, from which the tip was
+lost [–]."""
+MOVING_STEP, COPIED = 0.02, 0.3
+"""Step between samples over the range from which the tip moves, and fraction of copies then [–]."""
+UNLIKE = 8.0
+"""Ratio of the growth of an angle and that of the joints beside from which it is reported [–]."""
+OTHER_RATE, SAME_RATE = 1.6, 1.3
+"""Ratio of the overshoots per second of one release and their median from which it is reported,
+and largest one of all others [–]."""
 STOPPED = 0.15
 """Growth of the angles with the weight over the usual one, below which they no longer grow [–]."""
 MIN_SCATTER = math.radians(0.1)
 """Scatter of the mean angle of a row that is assumed in any case [rad]."""
-MIN_FORCE_SCATTER = 0.01
-"""The same of the mean force of a pressure [N]."""
 EVIDENT = 10.0
 """Smallest growth that is missing, over the scatter of mean angles, at which that is reported
 [–]."""
+EARLIER = 0.85
+"""Settling time over that of a lighter weight below which the order is reported [–]."""
 
 
 @dataclass(frozen=True)
@@ -105,13 +124,20 @@ def measurement_findings(problem: CalibrationProblem) -> list[Finding]:
     return [
         *_equal_angles(problem),
         *_constant_angles(problem),
+        *_straight_angles(problem),
         *_find_subtracted_angles(problem),
-        *_find_stops(problem),
+        *_find_saturated_angles(problem),
         *_growing_repeats(problem),
-        *_faulty_columns(problem),
+        *_unlike_joints(problem),
         *_find_rounded_values(problem),
+        *_equal_times(problem),
         *_uncounted_overshoots(problem),
+        *_unlike_releases(problem),
+        *_still_tracks(problem),
+        *_find_copied_samples(problem),
         *_falling_times(problem),
+        *_find_saturated_forces(problem),
+        *_deviating_repeats(problem),
     ]
 
 
@@ -153,6 +179,20 @@ def _growth_by_chance(masses: Array, angles: Array) -> float:
     return float(stats.f.sf(ratio, count, freedom))
 
 
+def _straight_angles(problem: CalibrationProblem) -> Iterator[Finding]:
+    """Yield that all angles lie on straight lines over the weight, which measured ones do not."""
+    masses, angles = _table(problem)
+    if len(set(masses.tolist())) < 4 or angles.shape[1] < 2:
+        return
+    lines = np.polynomial.polynomial.polyfit(masses, angles, 1)
+    left = angles - np.polynomial.polynomial.polyval(masses, lines).T
+    if np.ptp(angles) > 0.0 and np.abs(left).max() < STRAIGHT * np.ptp(angles):
+        yield doubt(
+            "springs: all angles lie on straight lines over the weight, to "
+            f"{math.degrees(np.abs(left).max()):.2g}°; are they computed instead of measured?"
+        )
+
+
 def _growing_repeats(problem: CalibrationProblem) -> Iterator[Finding]:
     """Yield that angles grow from row to row under one weight, by an F test of a slope.
 
@@ -178,30 +218,21 @@ def _growing_repeats(problem: CalibrationProblem) -> Iterator[Finding]:
             return
 
 
-def _find_stops(problem: CalibrationProblem) -> Iterator[Finding]:
-    """Yield angles that no longer grow with the weight, and forces that do not with pressure."""
+def _find_saturated_angles(problem: CalibrationProblem) -> Iterator[Finding]:
     stop = stop_of(*_table(problem))
     if stop is not None:
         yield doubt(
             f"springs: the angles no longer grow from {1e3 * stop:g} g on; does the finger or the "
             "weight touch the table or a stop?"
         )
-    used = np.array([(x.pressure, x.force) for x in problem.forces if not x.held_out])
-    stop = stop_of(used[:, 0], used[:, 1:], MIN_FORCE_SCATTER) if len(used) else None
-    if stop is not None:
-        yield doubt(
-            f"torques: the forces no longer grow from {stop / 1e3:g} kPa on; is the scale or the "
-            "pressure sensor saturated, or the supply limited?"
-        )
 
 
-def stop_of(loads: Array, angles: Array, smallest: float = MIN_SCATTER) -> float | None:
+def stop_of(loads: Array, angles: Array) -> float | None:
     """Return the load from which the mean angle no longer grows, by a t test; None without one.
 
     Args:
         loads: Load of each row, (l,).
-        angles: Angles [rad], (l, n), or other values.
-        smallest: Scatter of the mean of a row that is assumed in any case [unit of the values].
+        angles: Angles [rad], (l, n).
     """
     levels = np.unique(loads)
     if len(levels) < 4 or not angles.size:
@@ -215,13 +246,12 @@ def stop_of(loads: Array, angles: Array, smallest: float = MIN_SCATTER) -> float
     first = len(flat) - int(np.argmin(flat[::-1]))
     heavy = loads >= levels[first]
     missing = usual * (levels[-1] - levels[first]) - (means[-1] - means[first])
-    scatter = smallest + _scatter(loads[~heavy], angles[~heavy])
-    scatter *= math.sqrt(len(levels) / len(loads))
+    scatter = _scatter(loads[~heavy], angles[~heavy]) * math.sqrt(len(levels) / len(loads))
     return float(levels[first]) if missing >= EVIDENT * scatter else None
 
 
-def _faulty_columns(problem: CalibrationProblem) -> Iterator[Finding]:
-    """Yield joints without angles, and copied columns."""
+def _unlike_joints(problem: CalibrationProblem) -> Iterator[Finding]:
+    """Yield joints without angles, copied columns, and a joint unlike those beside it."""
     masses, angles = _table(problem)
     if len(masses) < 3 or np.ptp(masses) == 0.0:
         return
@@ -239,6 +269,29 @@ def _faulty_columns(problem: CalibrationProblem) -> Iterator[Finding]:
                 refutes=True,
             )
             return
+    slopes, errors = _slopes(masses, angles)
+    for joint in range(1, angles.shape[1] - 1):
+        outer = slopes[[joint - 1, joint + 1]]
+        if (np.abs(outer) < 3.0 * errors[[joint - 1, joint + 1]]).any():
+            continue
+        beside, growth = math.sqrt(abs(outer[0] * outer[1])), abs(slopes[joint])
+        more = growth - 3.0 * errors[joint] > UNLIKE * beside
+        if more or growth + 3.0 * errors[joint] < beside / UNLIKE:
+            yield doubt(
+                f"springs: joint {joint + 1} bends far {'more' if more else 'less'} under weights "
+                f"than the joints beside it ({math.degrees(1e-3 * growth):.2g} instead of about "
+                f"{math.degrees(1e-3 * beside):.2g} ° per g); does something hold it, or is its "
+                "column in another unit?"
+            )
+
+
+def _slopes(masses: Array, angles: Array) -> tuple[Array, Array]:
+    """Return the growth of each joint angle with the weight, and its error [rad/kg], (n,) each."""
+    away = masses - masses.mean()
+    slopes = away @ angles / (away @ away)
+    left = angles - angles.mean(axis=0) - np.outer(away, slopes)
+    variance = np.square(left).sum(axis=0) / max(len(masses) - 2, 1) / (away @ away)
+    return slopes, np.sqrt(variance)
 
 
 def _scatter(masses: Array, angles: Array) -> float:
@@ -246,7 +299,7 @@ def _scatter(masses: Array, angles: Array) -> float:
     degree = min(2, len(set(masses.tolist())) - 1)
     lines = np.polynomial.polynomial.polyfit(masses, angles, degree)
     left = angles - np.polynomial.polynomial.polyval(masses, lines).T
-    return float(np.sqrt(np.square(left).mean() / angles.shape[1]))
+    return float(np.sqrt(np.square(left).mean() / angles.shape[1])) + MIN_SCATTER
 
 
 def _find_subtracted_angles(problem: CalibrationProblem) -> Iterator[Finding]:
@@ -299,7 +352,7 @@ def rounding_step(values: Array, tolerance: float = 1e-6) -> float | None:
 
 
 def _falling_times(problem: CalibrationProblem) -> Iterator[Finding]:
-    """Yield that the order of the weights is reversed."""
+    """Yield that the order of the weights is reversed, or a heavier one that settles early."""
     counted = sorted(
         (release.mass, release.settling_time, release.overshoots)
         for release in problem.releases
@@ -312,6 +365,16 @@ def _falling_times(problem: CalibrationProblem) -> Iterator[Finding]:
             "dampers: heavier weights settle earlier, after fewer overshoots, one and all; they "
             "bend the finger farther: are the releases exchanged?",
             refutes=True,
+        )
+        return
+    timed = [(mass, seconds) for mass, seconds, _ in counted]
+    falls = [(b[1] / a[1], a, b) for a, b in combinations(timed, 2) if b[0] > a[0]]
+    ratio, light, heavy = min(falls, default=(1.0, (0.0, 0.0), (0.0, 0.0)))
+    if len(timed) > 2 and ratio < EARLIER:
+        yield doubt(
+            f"dampers: the finger settles within {heavy[1]:.3g} s after {1e3 * heavy[0]:g} g, but "
+            f"within {light[1]:.3g} s after {1e3 * light[0]:g} g, which bend it less; are the "
+            "releases exchanged, or is one of the times wrong?"
         )
 
 
@@ -337,6 +400,105 @@ def _uncounted_overshoots(problem: CalibrationProblem) -> Iterator[Finding]:
         yield doubt(
             f"dampers: no overshoots are counted in {len(timed)} releases, as of a finger that "
             "creeps to rest; were they not counted?"
+        )
+
+
+def _equal_times(problem: CalibrationProblem) -> list[Finding]:
+    times = [release.settling_time for release in problem.releases if release.settling_time]
+    if len(times) < MIN_REPEATS or len(set(times)) > 1:
+        return []
+    count = len(times)
+    return [doubt(f"dampers: all {count} settling times are equal to the last digit, like copies")]
+
+
+def _unlike_releases(problem: CalibrationProblem) -> Iterator[Finding]:
+    """Yield the release whose overshoots per second are not those of all others."""
+    timed = [
+        release for release in problem.releases if release.settling_time and release.overshoots
+    ]
+    if len(timed) < 3:
+        return
+    rates = np.array([(row.overshoots or 0) / (row.settling_time or 1.0) for row in timed])
+    apart = np.abs(np.log(rates / np.median(rates)))
+    worst = int(apart.argmax())
+    if apart[worst] > math.log(OTHER_RATE) and np.delete(apart, worst).max() < math.log(SAME_RATE):
+        yield doubt(
+            f"dampers: the release of {1e3 * timed[worst].mass:g} g has {rates[worst]:.3g} "
+            f"overshoots per second, the others about {np.median(rates):.3g}; is its settling time "
+            "or its number of overshoots wrong?"
+        )
+
+
+def _still_tracks(problem: CalibrationProblem) -> Iterator[Finding]:
+    """Yield the track that is constant, to the last digit, from the middle of a motion on."""
+    for item in (x for x in problem.releases if x.times):
+        heights = np.array(item.heights)
+        moving = np.flatnonzero(np.diff(heights) != 0.0)
+        last = int(moving[-1]) + 1 if moving.size else 0
+        still = len(heights) - last
+        before = heights[max(last - 2 * MIN_STILL, 0) : last + 1]
+        if still >= MIN_STILL and np.ptp(before) > STILL_SWING * np.ptp(heights):
+            yield doubt(
+                f"dampers: the track of {1e3 * item.mass:g} g is constant from "
+                f"{item.times[last]:.3g} s on, in the middle of a motion; was the tip lost?",
+                refutes=True,
+            )
+            return
+
+
+def _find_copied_samples(problem: CalibrationProblem) -> Iterator[Finding]:
+    """Yield the track whose samples are copies of those before while the tip moves."""
+    for item in (x for x in problem.releases if x.times):
+        heights = np.array(item.heights)
+        steps = np.abs(np.diff(heights))
+        # a step and both of its neighbours: copies have a real step beside them
+        near = np.maximum(steps[1:], steps[:-1])
+        moving = near > MOVING_STEP * np.ptp(heights)
+        copies = np.minimum(steps[1:], steps[:-1]) == 0.0
+        if moving.sum() >= MIN_STILL and copies[moving].mean() > COPIED:
+            yield doubt(
+                f"dampers: in the track of {1e3 * item.mass:g} g samples are copies of those "
+                "before while the tip moves; was the video converted from another frame rate?"
+            )
+            return
+
+
+def _find_saturated_forces(problem: CalibrationProblem) -> Iterator[Finding]:
+    """Yield that forces no longer grow at the highest pressures."""
+    groups = _find_repeated_forces(problem)
+    pressures = sorted(groups)
+    means = np.array([np.mean(groups[pressure]) for pressure in pressures])
+    if len(means) < 4 or means.max() <= 0.0:
+        return
+    growth = np.diff(means) / means.max()
+    flat = len(growth) - 1 - int(np.argmax(growth[::-1] > FLAT)) if (growth > FLAT).any() else -1
+    if 0 <= flat < len(growth) - 1 and growth[: flat + 1].mean() > 5.0 * FLAT:
+        yield doubt(
+            f"torques: the forces no longer grow from {pressures[flat + 1] / 1e3:g} kPa on, at "
+            f"{means[flat + 1]:.3g} N; is the scale or the pressure sensor saturated, or the "
+            "supply limited?"
+        )
+
+
+def _deviating_repeats(problem: CalibrationProblem) -> Iterator[Finding]:
+    """Yield the pressure whose repeated forces scatter far more than the others, by an F test."""
+    repeated = {p: x for p, x in _find_repeated_forces(problem).items() if len(x) > 1}
+    if len(repeated) < MIN_REPEATS:
+        return
+    groups = list(repeated.values())
+    squares = np.array([np.square(np.array(item) - np.mean(item)).sum() for item in groups])
+    freedom = np.array([len(item) - 1 for item in groups])
+    worst = int((squares / freedom).argmax())
+    others = (squares.sum() - squares[worst]) / (freedom.sum() - freedom[worst])
+    ratio = squares[worst] / freedom[worst] / max(others, 1e-12)
+    chance = stats.f.sf(ratio, freedom[worst], freedom.sum() - freedom[worst]) * len(groups)
+    if chance < DEVIATING:
+        pressure, forces = list(repeated.items())[worst]
+        listed = ", ".join(f"{force:.3g}" for force in forces)
+        yield doubt(
+            f"torques: the repeated forces at {pressure / 1e3:g} kPa, {listed} N, differ "
+            f"{math.sqrt(ratio):.2g} times as much as those at other pressures; one of them may "
+            "be wrong"
         )
 
 

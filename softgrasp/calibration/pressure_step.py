@@ -1,8 +1,10 @@
 """Lag of a finger's pressure behind the command, from records of steps (``softgrasp calibrate``).
 
-The response of a lag to a command that is constant between jumps is known in closed form; its time
-constants differ between filling and venting. Dead time and time constants are fitted by least
-squares; level and factor of the sensor follow linearly.
+The response to a command that is constant between jumps is known in closed form, for one lag and
+for two in series, whose time constants differ between filling and venting. Dead time and time
+constants are fitted by least squares; level and factor of the sensor follow linearly. Two lags are
+taken where Akaike's criterion, with as many values as the correlated residuals are worth, prefers
+them clearly.
 """
 
 from __future__ import annotations
@@ -52,12 +54,20 @@ DETERMINED = 1 / 3
 """Relative standard error from which a time constant is not determined [–]."""
 NOISY = 4.0
 """Residual, or overshoot, over the noise from which it is no noise [–]."""
+PREFERRED = 10.0
+"""Difference of Akaike's criterion from which two lags are taken."""
 USUAL = (1e-3, 30.0)
 """Time constants of valves and hoses, outside of which the unit of the time is doubted [s]."""
 MAX_CORRELATION = 0.99
 """Largest correlation of neighbouring residuals that is allowed for [–]."""
+ROUNDING = 1e-6
+"""Residual over the range of the command that no model improves on [–]."""
+APART = 1.0 + 1e-6
+"""Ratio that two time constants have at least, as the solution divides by their difference [–]."""
 DEAD_STARTS, LAG_STARTS = (0.0, 0.02, 0.05, 0.1, 0.2), (0.02, 0.05, 0.1, 0.2, 0.4)
 """Dead times and time constants over the longest part, from which the fit starts [–]."""
+SECOND = 0.2
+"""Second time constant over the first, from which the fit starts [–]."""
 
 
 @dataclass(frozen=True)
@@ -84,11 +94,12 @@ class PressureFit:
 
     Args:
         values: Parameters by name: ``dead_time``, ``fill_time``, ``vent_time`` where there are such
-            steps [s].
+            steps, ``second_time`` of a second lag [s].
         errors: Standard error of each [s].
         residual: Root mean square of the residuals [Pa].
         factor: Measured over commanded change of the pressure [–].
         level: Measured pressure at the command 0 [Pa].
+        improvement: Difference of Akaike's criterion by a second lag; above 0 where it is better.
         doubts: What speaks against the record or the fit, as sentences.
         fitted: Pressure of the fit at the rows, (m,) [Pa].
     """
@@ -98,21 +109,24 @@ class PressureFit:
     residual: float
     factor: float
     level: float
+    improvement: float
     doubts: tuple[str, ...]
     fitted: Array
 
     @property
     def lag(self) -> PressureLag:
-        """The lag for simulations.
+        """The lag for simulations: two lags by half of the second one as dead time, half as lag.
 
         Raises:
             DescriptionError: There is no step up.
         """
         if "fill_time" not in self.values:
             raise DescriptionError("expected a step up for a lag, found only steps down")
-        return PressureLag(
-            **{name: round(max(value, 0.0), 6) for name, value in self.values.items()}
-        )
+        half = 0.5 * self.values.get("second_time", 0.0)
+        times = {name: round(self.values[name] + half, 6) for name in ("fill_time", "vent_time")
+                 if name in self.values}  # fmt: skip
+        dead = round(max(self.values["dead_time"], 0.0) + half, 6)
+        return PressureLag(dead_time=dead, **times)
 
     def document(self) -> dict[str, Any]:
         """Return everything but the fitted pressures as plain data."""
@@ -147,27 +161,40 @@ def read_pressure_record(path: str | Path) -> PressureRecord:
     return record
 
 
-def step_response(record: PressureRecord, dead: float, fill: float, vent: float) -> Array:
+def step_response(record: PressureRecord, dead: float, fill: Array, vent: Array) -> Array:
     """Compute the response to a command from rest, (m,) [Pa].
 
     Args:
         record: Times and commands.
         dead: Dead time [s].
-        fill: Time constant while the pressure rises [s].
-        vent: The same while it falls [s].
+        fill: Time constants of one lag, or of two in series, while the pressure rises, (1,) or (2,)
+            [s].
+        vent: The same while it falls.
     """
     times, rows = record.times, [*record.jumps, len(record.times)]
-    state = float(record.commands[0])
-    response = np.full(len(times), state)
+    begin_level = float(record.commands[0])
+    state, response = np.full(len(fill), begin_level), np.full(len(times), begin_level)
     for row, following in pairwise(rows):
         target, begin = float(record.commands[row]), times[row] + dead
         last = following == len(times)
         after = (times >= begin) & (last | (times < times[min(following, len(times) - 1)] + dead))
-        constant = fill if target > state else vent
-        response[after] = target + (state - target) * np.exp((begin - times[after]) / constant)
+        constants = fill if target > state[-1] else vent
+        response[after] = _approach(times[after] - begin, state, target, constants)[-1]
         if not last:
-            state = target + (state - target) * math.exp((times[row] - times[following]) / constant)
+            state = _approach(times[[following]] - times[row], state, target, constants)[:, 0]
     return response
+
+
+def _approach(since: Array, state: Array, target: float, constants: Array) -> Array:
+    """Compute lags in series under a constant target after a time, (n, m) [Pa]."""
+    first = (state[0] - target) * np.exp(-since / constants[0])
+    if len(state) == 1:
+        return np.asarray(target + first[None])
+    one, two = constants[0], constants[1]
+    two = two * (APART if abs(two / one - 1.0) < APART - 1.0 else 1.0)
+    part = (state[0] - target) * one / (one - two)
+    second = part * np.exp(-since / one) + (state[1] - target - part) * np.exp(-since / two)
+    return target + np.stack([first, second])
 
 
 def fit_pressure_lag(record: PressureRecord) -> PressureFit:
@@ -176,8 +203,12 @@ def fit_pressure_lag(record: PressureRecord) -> PressureFit:
     Args:
         record: The record; see ``read_pressure_record``.
     """
-    fit = _Model(record).fit()
-    return replace(fit, doubts=tuple(_doubts(record, fit)))
+    one, two = (_Model(record, lags).fit() for lags in (1, 2))
+    rounding = ROUNDING * float(np.ptp(record.commands))
+    ratio = (one.residual**2 + rounding**2) / (two.residual**2 + rounding**2)
+    improvement = len(record.times) / _inflation(record, two) * math.log(ratio) - 2.0
+    chosen = two if improvement > PREFERRED else one
+    return replace(chosen, improvement=improvement, doubts=tuple(_doubts(record, chosen)))
 
 
 def _inflation(record: PressureRecord, fit: PressureFit) -> float:
@@ -189,19 +220,22 @@ def _inflation(record: PressureRecord, fit: PressureFit) -> float:
 
 
 class _Model:
-    """Least squares of the response of a lag."""
+    """Least squares of a response with one lag, or two in series."""
 
-    def __init__(self, record: PressureRecord) -> None:
-        self.record = record
+    def __init__(self, record: PressureRecord, lags: int) -> None:
+        self.record, self.lags = record, lags
         steps = np.diff(record.commands)
         present = {"fill_time": bool((steps > 0.0).any()), "vent_time": bool((steps < 0.0).any())}
-        self.names = ("dead_time", *(name for name, is_there in present.items() if is_there))
+        times = [name for name, is_there in present.items() if is_there]
+        self.names = ("dead_time", *times, *["second_time"] * (lags - 1))
 
     def response(self, parameters: Array) -> Array:
         """Compute the response with dead time and logarithms of time constants, (m,)."""
-        constants = np.exp(parameters[1:]).tolist()
-        known = dict(zip(self.names[1:], constants, strict=True))
-        fill, vent = (known.get(name, constants[0]) for name in ("fill_time", "vent_time"))
+        known = dict(zip(self.names[1:], np.exp(parameters[1:]), strict=True))
+        second = [known["second_time"]] if self.lags == 2 else []
+        either = next(known[name] for name in ("fill_time", "vent_time") if name in known)
+        fill, vent = (np.array([known.get(f"{name}_time", either), *second])
+                      for name in ("fill", "vent"))  # fmt: skip
         return step_response(self.record, float(parameters[0]), fill, vent)
 
     def _linear(self, response: Array) -> Array:
@@ -216,11 +250,13 @@ class _Model:
 
     def fit(self) -> PressureFit:
         """Fit from the best two of a grid of starts, as the dead time has local minima."""
-        record = self.record
+        record, count = self.record, len(self.names) - self.lags
         longest = float(np.diff(record.times[[*record.jumps, -1]]).max())
         scale = max(float(np.ptp(record.pressures)), 1e-9)
         starts = [
-            np.append(dead * longest, np.full(len(self.names) - 1, np.log(time * longest)))
+            np.append(dead * longest, np.log(
+                [time * longest] * count + [SECOND * time * longest] * (self.lags - 1)
+            ))
             for dead, time in product(DEAD_STARTS, LAG_STARTS)
         ]  # fmt: skip
         ends = np.full((2, len(self.names)), np.log([[1e-4 * longest], [10.0 * longest]]))
@@ -253,7 +289,7 @@ class _Model:
         fitted = factor * response + level
         residual = float(np.sqrt(np.square(fitted - record.pressures).mean()))
         fit = PressureFit(dict(zip(self.names, values.tolist(), strict=True)), {}, residual,
-                          factor, level, (), fitted)  # fmt: skip
+                          factor, level, 0.0, (), fitted)  # fmt: skip
         spare = max(len(response) - len(scale), 1)
         errors *= residual * math.sqrt(len(response) / spare * _inflation(record, fit))
         # the command may have changed at any time between two rows
@@ -279,8 +315,8 @@ def _doubts(record: PressureRecord, fit: PressureFit) -> Iterator[str]:
     if beyond > max(OVERSHOOT * span, NOISY * noise):
         yield f"the pressure overshoots by {beyond / span:.0%}: no lag describes that"
     elif fit.residual > max(LEFT * span, NOISY * noise):
-        yield (f"residuals of {fit.residual / span:.0%} of the range are more than noise: no lag "
-               "describes the response")  # fmt: skip
+        yield (f"residuals of {fit.residual / span:.0%} of the range are more than noise: neither "
+               "one lag nor two describe the response")  # fmt: skip
 
 
 def _sampling_doubts(record: PressureRecord, fit: PressureFit) -> Iterator[str]:

@@ -12,8 +12,9 @@ fit lists what may be wrong with its measurements; ``StageFit.assess`` tries it:
   *Linear Regression Analysis*, 2003, ch. 4 and 10).
 - Rows are wrong if the others agree far better without them, by an F test (deletion of
   observations: Cook and Weisberg, *Residuals and Influence in Regression*, 1982, ch. 2). What they
-  contain is compared with what the others predict: a multiple of it, constant, or wrong in one
-  value; the Bayesian information criterion selects. The others are then assessed without them.
+  contain is compared with what the others predict: with another sign, unit, order or load, larger
+  by a factor, constant, or wrong in one value; the Bayesian information criterion selects. The
+  others are then assessed without them.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple, Protocol
@@ -79,6 +80,8 @@ MIN_ROWS = 3
 """Fewest rows of which one can be recognised as wrong."""
 MAX_WRONG = 3
 """Largest number of wrong rows, or groups of them, that are reported one after the other."""
+LOADS, BEYOND = 121, 3.0
+"""Number of loads that are tried for a row, and largest one over the largest load [–]."""
 ROW_EXPLAINED = 0.9
 """Smallest part of the squared deviation of a row that a reading must explain [–]."""
 UNEXPLAINED = 0.2
@@ -86,6 +89,8 @@ UNEXPLAINED = 0.2
 nearly as much is reported instead [–]."""
 FACTOR = 1.08
 """Smallest factor between the angles of a row and those expected that is reported [–]."""
+SAME = 0.06
+"""Largest relative difference of two loads that are called the same [–]."""
 
 FACTORS = {
     "°": DEGREES, "%": 100.0, "g": 1e3, "mm": 1e3, "ms": 1e3, "kPa": 1e-3, "N": 1.0, "mN·m": 1e3,
@@ -147,10 +152,10 @@ class Nuisance:
         return re.sub(r"\[(.*?)\|(.*?)\]", lambda x: x[1] if estimate > 0.0 else x[2], text)
 
 
-def single_values(labels: Sequence[str], material: float, unit: str = "°") -> Iterator[Nuisance]:
-    """Yield an error of each measured value of at least ``material`` [SI], shown in a unit."""
+def single_values(labels: Sequence[str], material: float) -> Iterator[Nuisance]:
+    """Yield an error of each measured angle of at least ``material`` [rad]."""
     for label, effect in zip(labels, np.eye(len(labels)), strict=True):
-        yield Nuisance(f"{label} is {{}} too [large|small]", effect, unit, material)
+        yield Nuisance(f"{label} is {{}} too [large|small]", effect, "°", material)
 
 
 Reading = tuple[str, Stage]
@@ -167,6 +172,7 @@ class AngleTable:
         loads: Load of each row [unit], (l,).
         counts: Number of angles of each row, (l,).
         unit: Unit of the loads.
+        at: Parameters (p,), loads (b,) and a row → its simulated angles, (b, m) [rad].
         numbers: Number of each row in its table, from 0, (l,).
         runs: Whether successive rows inside of the table may be wrong together, too.
         material: Smallest rms deviation of several rows that is reported [rad].
@@ -175,6 +181,7 @@ class AngleTable:
     loads: Array
     counts: tuple[int, ...]
     unit: str
+    at: Callable[[Array, Array, int], Array]
     numbers: tuple[int, ...]
     runs: bool = False
     material: float = 0.0
@@ -562,7 +569,7 @@ class StageFit:
         small = len(rows) > 1 and root_mean_square(apart) < table.material
         if not np.isfinite(expected).all() or small:
             return []
-        words, left = _explain(self.stage, table, rows, expected, noise)
+        words, left = _explain(self.stage, fitted, table, rows, expected, noise)
         if len(rows) > 1 and left >= float(apart @ apart):
             return []
         others = noise * (len(values) - values.sum() - determined)
@@ -589,47 +596,92 @@ def _squares(stage: Stage, position: Array) -> float:
 
 
 def _explain(
-    stage: Stage, table: AngleTable, rows: range, expected: Array, noise: float
+    stage: Stage, fitted: Array, table: AngleTable, rows: range, expected: Array, noise: float
 ) -> tuple[str, float]:
-    """Return the sentence of the best explanation of rows, and the squares that it leaves.
-
-    Tried are a factor of all angles, one wrong value of a row, and angles that do not change.
-    """
-    values = table.values(rows)
-    measured, name, count = stage.measured[values], table.name(rows), len(expected)
+    """Return the sentence of the best explanation of rows, and the squares that it leaves."""
+    measured = stage.measured[table.values(rows)]
     deviation = _apart(expected, measured)
+    owner = "its" if len(rows) == 1 else "their"
+    name, counts = table.name(rows), table.counts[rows.start : rows.stop]
+    expected_rows = np.split(expected, np.cumsum(counts)[:-1])
+    if table.runs and len(rows) > 1:
+        block = measured.reshape(len(rows), -1)
+        flat = _apart(np.broadcast_to(block.mean(axis=0), block.shape), block)
+        if flat - block.size * noise < (1.0 - ROW_EXPLAINED) * deviation:
+            words = (
+                "angles do not change, as in a dead band, at a stop, or where missing values were"
+            )
+            return f"{name}: their {words} filled in", flat
     tried = []
+    for words, change in READINGS.items():
+        read = np.concatenate([change(row) for row in expected_rows])
+        tried.append((f"{name}: {owner} {words}", _apart(read, measured), 0))
     factor = float(measured @ expected) / max(float(expected @ expected), 1e-20)
-    if not 1.0 / FACTOR < factor < FACTOR:
-        owner, cause = ("its", "sign, unit or load")
-        if len(rows) > 1:
-            owner, cause = ("their", "finger, camera or room temperature")
-        words = f"{owner} angles are {factor:.2g} times those that the other rows predict, as with "
-        words += f"another {cause}"
+    if factor > 0.0 and max(factor, 1.0 / factor) > FACTOR:
+        words = f"{name}: {owner} angles are {factor:.2g} times those that the other rows predict"
+        words += ", as of another finger, camera or room temperature" * (len(rows) > 1)
         tried.append((words, _apart(factor * expected, measured), 1))
     if len(rows) == 1:
-        tried.append(_single_value(np.array(stage.labels)[values].tolist(), measured, expected))
-    elif table.runs:
-        block = measured.reshape(len(rows), -1)
-        words = "their angles do not change, as in a dead band, at a stop, or where missing values "
-        flat = _apart(np.broadcast_to(block.mean(axis=0), block.shape), block)
-        tried.append((f"{words}were filled in", flat, 0))
+        load, left = _best_load(fitted, table, rows.start, measured)
+        tried.append((f"{name}: {_load_words(table, rows.start, load)}", left, 1))
+        labels = np.array(stage.labels)[table.values(rows)].tolist()
+        tried.append(_single_value(labels, measured, expected))
+    count = len(measured)
 
     def criterion(one: tuple[str, float, int]) -> float:
         return count * math.log(one[1] / count + noise) + one[2] * math.log(count)
 
-    words, left, _ = min(tried, key=criterion, default=("", deviation, 0))
-    if left - count * noise > (1.0 - ROW_EXPLAINED) * deviation:
+    best = min(tried, key=criterion)
+    if best[1] - count * noise > (1.0 - ROW_EXPLAINED) * deviation:
         apart = DEGREES * math.sqrt(deviation / count)
         # many rows without a cause are rather an error of all rows
         left = UNEXPLAINED * deviation if len(rows) == 1 else deviation
         return f"{name}, does not fit the others, by {apart:.2g}° rms", left
-    return f"{name}: {words}", left
+    return best[0], best[1]
 
 
 def _apart(one: Array, other: Array) -> float:
     """Return the sum of the squared differences."""
     return float(np.square(one - other).sum())
+
+
+READINGS: dict[str, Callable[[Array], Array]] = {
+    "angles have the other sign (a mirrored photograph: flip)": np.negative,
+    "angles are in rad, not in degrees": np.radians,
+    "angles are in degrees, not in rad": np.degrees,
+    "joints are numbered from the tip": np.flip,
+    "angles are directions of the links, not rotations of the joints": np.cumsum,
+    "angles belong to the joint before": lambda x: np.append(x[:1], x[:-1]),
+    "angles belong to the joint after": lambda x: np.append(x[1:], x[-1:]),
+}
+"""Other readings of the angles of a row, with what it contains where expected angles are right."""
+
+
+def _best_load(fitted: Array, table: AngleTable, row: int, measured: Array) -> tuple[float, float]:
+    """Return the load under which a row fits best, and the squares that it leaves."""
+    low, high = min(0.0, float(table.loads.min())), float(table.loads.max())
+    loads = np.linspace(low, high if table.runs else BEYOND * high, LOADS)
+    squares = np.square(table.at(fitted, loads, row) - measured).sum(axis=-1)
+    squares = np.nan_to_num(squares, nan=np.inf)
+    near = int(squares.argmin())
+    fine = np.linspace(loads[max(near - 1, 0)], loads[min(near + 1, LOADS - 1)], 41)
+    finer = np.nan_to_num(np.square(table.at(fitted, fine, row) - measured).sum(axis=-1), nan=1e3)
+    best = int(finer.argmin())
+    return float(fine[best]), float(finer[best])
+
+
+def _load_words(table: AngleTable, row: int, load: float) -> str:
+    """Describe the load of a row."""
+    named = table.loads[row]
+    words = f"its load was {load:.3g} {table.unit} rather than {named:g} {table.unit}"
+    ratio = load / named if named > 0.0 else 0.0
+    if 800.0 < ratio < 1250.0:
+        return f"{words}, as where it is in k{table.unit}"
+    others = np.delete(table.loads, row)
+    nearest = float(others[np.abs(others - load).argmin()])
+    if abs(nearest - load) < SAME * float(np.abs(table.loads).max()):
+        return f"{words}, as that of the row of {nearest:g} {table.unit}"
+    return words
 
 
 def _single_value(labels: list[str], measured: Array, expected: Array) -> tuple[str, float, int]:

@@ -261,6 +261,11 @@ class VirtualExperiments:
         angles = rig.angles(self.chain, stiffness)
         return [angles[:, i, : len(load.angles)] for i, load in enumerate(loads)]
 
+    def tip_heights(self, stiffness: Array, masses: Array) -> Array:
+        """Compute the height of the tip under weights [kg] for stiffness (n,), (l,) [m]."""
+        angles = HungRig(masses).angles(self.chain, stiffness[None])[0]
+        return np.asarray(self.chain.tip(angles)[:, 1])
+
     def heights(self, angles: Array) -> Array:
         """Compute heights of the points after each joint from the first one [m], (..., n)."""
         observed, joints = angles.shape[-1], len(self._problem.finger.joints)

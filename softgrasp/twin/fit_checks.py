@@ -333,9 +333,14 @@ class CurveFit(StageFit):
 
     def table(self) -> AngleTable:
         """Return the rows, with those between two others, such as a dead band."""
+        evaluate = _evaluation(self.pressures)
+
+        def at(parameters: Array, loads: Array, _row: int) -> Array:
+            return np.asarray(evaluate(parameters[None], loads / KPA)[0])
+
         count, pieces = self.angles.shape
         return AngleTable(
-            KPA * self.pressures, (pieces,) * count, "kPa", self.numbers, runs=True,
+            KPA * self.pressures, (pieces,) * count, "kPa", at, self.numbers, runs=True,
             material=MATERIAL * float(np.abs(self.angles).max()),
         )  # fmt: skip
 

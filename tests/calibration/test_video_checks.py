@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from softgrasp.calibration.track_checks import check_video, swing_frequency
+from softgrasp.calibration.track_checks import check_video, find_copied_frames, swing_frequency
 from softgrasp.errors import DescriptionError
 from tests.calibration.problems import FINGER
 
@@ -22,8 +22,9 @@ def release(seconds: float = 1.0, rate: float = RATE, swing: float = 0.02) -> np
 
 
 def findings(heights: np.ndarray, stated: float = RATE, likeness: float = 0.99) -> list[str]:
+    pixels = np.stack([0.0 * heights, heights / 1e-4], axis=1)
     alike = np.linspace(1.0, likeness, len(heights))
-    return list(check_video(Path("20g.avi"), stated, heights, alike, FINGER, BOUNDS))
+    return list(check_video(Path("20g.avi"), stated, heights, pixels, alike, FINGER, BOUNDS))
 
 
 def test_a_whole_release_causes_no_finding():
@@ -56,6 +57,13 @@ def test_the_frame_rate_of_playback_is_refused_and_the_recorded_one_named():
     assert low < RATE < high
     (doubt,) = findings(release(1.5, 240.0), stated=600.0)
     assert doubt.startswith("20g.avi: expected a finger that oscillates at")
+
+
+def test_copied_frames_are_counted():
+    doubled = np.repeat(release(1.0, 480.0), 2)
+    (doubt,) = findings(doubled)
+    assert "% of the frames of the motion are copies of the frame before" in doubt
+    assert find_copied_frames(np.stack([0.0 * doubled, doubled / 1e-4], axis=1)) > 0.4
 
 
 def test_an_oblique_view_is_reported():

@@ -355,7 +355,7 @@ MISTAKES: dict[str, tuple[Change | None, Callable[[int], CalibrationProblem], st
         ("rows pasted too low", _hung(lambda r: [
             one.replace(angles=before.angles) for one, before in zip(r, [r[-1], *r[:-1]],
                                                                      strict=True)]), good,
-         "row 1, of 0 g"),
+         "the first one those of the last"),
         ("tube that lifts the tip", None, lambda seed: hung_masses(
             seed, lambda m: m - 0.015), "the tip is lifted by"),
         ("pressure left under weights", None, lambda seed: _measured(
@@ -371,7 +371,7 @@ MISTAKES: dict[str, tuple[Change | None, Callable[[int], CalibrationProblem], st
         ("readings before creep ends", None, creeping, "creep"),
         ("second series unloading", None, hysteresis, "unloading"),
         ("rows exchanged in a series", None, lambda seed: series(seed, swapped=(5, 6)),
-         "row 7, of 40 g"),
+         "rows 6 and 7"),
         ("force scale of large steps", _forces(lambda f: 0.2 * round(f / 0.2)), good,
          "multiples of 0.2 N"),
         ("settling of releases reversed", lambda p: p.replace(releases=tuple(
@@ -380,11 +380,11 @@ MISTAKES: dict[str, tuple[Change | None, Callable[[int], CalibrationProblem], st
         ("column of joint 1 slipped", _hung(lambda r: [
             one.replace(angles=(before.angles[0], *one.angles[1:]))
             for one, before in zip(r, [r[0], *r[:-1]], strict=True)]), series,
-         "the first angle is"),
+         "joint 1 are those of the row before"),
         ("angles from a straight line", None, straight,
-         "finger's mass"),
+         "straight lines"),
         ("last weights of another finger", None, other_finger,
-         "another finger"),
+         "as of another finger"),
         ("each force belongs to the pressure before", lambda p: p.replace(forces=tuple(
             a.replace(force=b.force) for a, b in zip(p.forces, [*p.forces[:3], *p.forces[:-3]],
                                                      strict=True))), good, "pressure before"),
