@@ -22,10 +22,9 @@ from softgrasp.description.geometry import Mesh
 from softgrasp.description.robot import Link, LinkShape, Robot
 from softgrasp.errors import DescriptionError
 from softgrasp.io.mesh import mesh_solid
-from softgrasp.io.mesh_repair import Solid
 from softgrasp.io.urdf.links import touching
 from softgrasp.mechanics.robot_kinematics import origin_frame
-from softgrasp.mechanics.transforms import Array, transform
+from softgrasp.mechanics.transforms import Array
 from softgrasp.model.shapes import extent, inertia_tensor, mass_properties
 
 DENSITIES = (100.0, 20_000.0)
@@ -104,7 +103,8 @@ def _geometry(link: Link) -> Geometry | None:
 def _solid(part: LinkShape) -> Geometry:
     frame = origin_frame(part.origin)
     if isinstance(part.shape, Mesh):
-        return arrange_solid(mesh_solid(part.shape), frame)
+        solid = mesh_solid(part.shape)
+        return arrange(solid.volume, solid.inertia, solid.vertices, frame, solid.center_of_mass)
     volume, inertia = mass_properties(part.shape)
     return arrange(volume, inertia, box_corners(np.array(extent(part.shape)) / 2), frame)
 
@@ -113,7 +113,7 @@ def _solid(part: LinkShape) -> Geometry:
 def density_check(bodies: Sequence[Body]) -> Check:
     """Check the density of each body, and suggest a wrong unit where it is implausible."""
     known = {body.name: body.density for body in bodies if body.density is not None}
-    guess = mass_guess(list(known.values()), DENSITIES)
+    guess = mass_guess(list(known.values()))
     low, high = DENSITIES
     findings = []
     for body in bodies:
@@ -202,7 +202,7 @@ def _against_geometry(body: Body) -> Iterator[Finding]:
     half = float(np.trace(body.inertia)) / 2.0
     numbers = {"to_uniform_solid": ratio, "half_trace_kg_m2": half, "max_kg_m2": max_half_trace}
     severity: Severity = "problem"
-    guess, actual = inertia_guess(ratio, ODD_INERTIA), f"{ratio:.3g} x"
+    guess, actual = inertia_guess(ratio), f"{ratio:.3g} x"
     advice = "its geometry gives a better one"
     if guess is not None:
         advice = f"divided by {guess.factor:g} it fits: {guess.words}"
@@ -238,7 +238,9 @@ class Geometry:
 
     def inertia_about(self, center: Array) -> Array:
         """Return the inertia (3, 3) about a point (3,) at a density of 1 kg/m³ [m⁵]."""
-        return self.inertia + self.volume * steiner(center - self.center)
+        away = center - self.center  # Steiner's theorem
+        offset = float(away @ away) * np.eye(3) - np.outer(away, away)
+        return np.asarray(self.inertia + self.volume * offset)
 
     def farthest(self, center: Array) -> float:
         """Largest distance of the geometry from a point (3,) [m]."""
@@ -278,28 +280,21 @@ class Body:
         return self.mass / self.geometry.volume * self.geometry.inertia_about(self.center)
 
 
-def steiner(offset: Array) -> Array:
-    """Inertia (3, 3) of a unit mass at an offset (3,) (Steiner's theorem)."""
-    return float(offset @ offset) * np.eye(3) - np.outer(offset, offset)
-
-
-def arrange(volume: float, inertia: Array, points: Array, frame: Array) -> Geometry:
-    """Transform a solid from its centre to the frame of a body.
+def arrange(
+    volume: float, inertia: Array, points: Array, frame: Array, center: Array | None = None
+) -> Geometry:
+    """Transform a solid to the frame of a body.
 
     Args:
         volume: [m³]
         inertia: (3, 3) about the centre at unit density [m⁵].
-        points: (n, 3) relative to the centre.
-        frame: Pose (4, 4) of the centre's frame in that of the body.
+        points: (n, 3) in the frame of the solid.
+        frame: Pose (4, 4) of the frame of the solid in that of the body.
+        center: Centre of volume (3,) in the frame of the solid; by default its origin.
     """
-    rotation, centre = frame[:3, :3], frame[:3, 3]
-    return Geometry(volume, centre, rotation @ inertia @ rotation.T, points @ rotation.T + centre)
-
-
-def arrange_solid(solid: Solid, frame: Array) -> Geometry:
-    """Transform the solid of a mesh to the frame of a body."""
-    points = solid.vertices - solid.center_of_mass
-    return arrange(solid.volume, solid.inertia, points, frame @ transform(solid.center_of_mass))
+    rotation, origin = frame[:3, :3], frame[:3, 3]
+    centre = origin if center is None else rotation @ center + origin
+    return Geometry(volume, centre, rotation @ inertia @ rotation.T, points @ rotation.T + origin)
 
 
 def together(parts: Sequence[Geometry]) -> Geometry | None:
@@ -333,13 +328,13 @@ class Guess(NamedTuple):
     words: str
 
 
-def mass_guess(densities: Sequence[float], usual: tuple[float, float]) -> Guess | None:
+def mass_guess(densities: Sequence[float]) -> Guess | None:
     """Suspect the unit error that explains all densities [kg/m³] outside the usual ones, if any.
 
     Of the factors that make all of them usual, it is the one that brings them nearest to the other
     densities, or to ``COMMON_DENSITY`` without others.
     """
-    low, high = usual
+    low, high = DENSITIES
     odd = [density for density in densities if not low <= density <= high]
     good = [density for density in densities if low <= density <= high]
     fitting = [f for f in MASS_UNIT_ERRORS if all(low <= density / f <= high for density in odd)]
@@ -350,11 +345,10 @@ def mass_guess(densities: Sequence[float], usual: tuple[float, float]) -> Guess 
     return Guess(best, MASS_UNIT_ERRORS[best])
 
 
-def inertia_guess(ratio: float, within: float) -> Guess | None:
-    """Suspect the unit error behind a ratio to uniform inertia that is not ``within`` a factor."""
-    if ratio <= 0.0 or 1.0 / within <= ratio <= within:
+def inertia_guess(ratio: float) -> Guess | None:
+    """Suspect the unit error behind a ratio to uniform inertia beyond ``ODD_INERTIA``, if any."""
+    if ratio <= 0.0 or 1.0 / ODD_INERTIA <= ratio <= ODD_INERTIA:
         return None
     best = min(INERTIA_UNIT_ERRORS, key=lambda f: abs(math.log(ratio / f)))
-    if not 1.0 / within <= ratio / best <= within:
-        return None
-    return Guess(best, INERTIA_UNIT_ERRORS[best])
+    fits = 1.0 / ODD_INERTIA <= ratio / best <= ODD_INERTIA
+    return Guess(best, INERTIA_UNIT_ERRORS[best]) if fits else None

@@ -19,7 +19,6 @@ from softgrasp.checks.bodies import (
     Body,
     Geometry,
     arrange,
-    arrange_solid,
     box_corners,
     density_check,
     inertia_check,
@@ -410,7 +409,8 @@ def _geometry(model: mujoco.MjModel, body: int) -> Geometry | None:
 def _solid(model: mujoco.MjModel, geom: int) -> Geometry:
     frame = transform(model.geom_pos[geom], model.geom_quat[geom])
     if model.geom_type[geom] == mujoco.mjtGeom.mjGEOM_MESH:
-        return arrange_solid(as_solid(geom_hull(model, geom)), frame)
+        solid = as_solid(geom_hull(model, geom))
+        return arrange(solid.volume, solid.inertia, solid.vertices, frame, solid.center_of_mass)
     a, b, c = (2.0 * model.geom_size[geom]).tolist()
     volume, inertia = mass_properties(primitive_of(model, geom) or Cuboid(size=(a, b, c)))
     return arrange(volume, inertia, box_corners(model.geom_aabb[geom, 3:]), frame)

@@ -16,7 +16,6 @@ import numpy as np
 
 from softgrasp.checks.bodies import (
     DENSITIES,
-    ODD_INERTIA,
     TINY_INERTIA,
     Body,
     inertia_guess,
@@ -141,7 +140,7 @@ def _mass_repairs(robot: Robot) -> list[Repair]:
 def _masses(bodies: Sequence[Body]) -> dict[str, tuple[float, str]]:
     """Return the mass of each body in corrected units [kg], and the reason."""
     densities = [body.density for body in bodies if body.density is not None]
-    guess, (low, high) = mass_guess(densities, DENSITIES), DENSITIES
+    guess, (low, high) = mass_guess(densities), DENSITIES
     odd = [density for density in densities if not low <= density <= high]
     masses: dict[str, tuple[float, str]] = {body.name: (body.mass, "") for body in bodies}
     # a light link alone is rather a placeholder than a wrong unit
@@ -199,7 +198,7 @@ def _inertia(
     change = unit if with_mass else 1.0
     if ratio is None or uniform is None or _fits(body, ratio):
         return _times(stated, change), f"times {change:.4g}, as its mass"
-    guess = inertia_guess(ratio, ODD_INERTIA)
+    guess = inertia_guess(ratio)
     if guess is not None:
         down = _times(stated, change / guess.factor)
         return down, f"divided by {guess.factor:g} ({guess.words})"
