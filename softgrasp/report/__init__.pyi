@@ -1,6 +1,6 @@
 from softgrasp.report import style as style
 from softgrasp.report.contact_figures import final_poses as final_poses
-from softgrasp.report.formatting import signed as signed
+from softgrasp.report.style import signed as signed
 from softgrasp.report.grasp_report import write_report as write_report
 from softgrasp.report.notebook import progress_bar as progress_bar
 from softgrasp.report.notebook import video_html as video_html
