@@ -17,7 +17,7 @@ from softgrasp.io.files import RESULT_FILE, write_text
 from softgrasp.io.tables import with_numbers, write_columns
 from softgrasp.mechanics.transforms import Array
 from softgrasp.report import style
-from softgrasp.report.formatting import signed
+from softgrasp.report.style import signed
 from softgrasp.twin.files import PieceAngles, save_piece_angles, save_pressure_fit
 from softgrasp.twin.piecewise_bending import FitReport, angles_at
 from softgrasp.vision.figures import draw_measurement

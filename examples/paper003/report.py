@@ -32,8 +32,8 @@ from softgrasp.io.result import read_document
 from softgrasp.io.tables import with_numbers, write_columns, write_csv
 from softgrasp.mechanics.transforms import Array
 from softgrasp.report import style
-from softgrasp.report.formatting import signed
 from softgrasp.report.grasp_report import embed_image, templates
+from softgrasp.report.style import signed
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

@@ -87,7 +87,7 @@ VERBS = {
         ),
         (
             "schema",
-            "schema:schema",
+            "listing:schema",
             "Write JSON schemas, with which editors complete YAML files.",
             "schema scene",
         ),
@@ -97,7 +97,7 @@ VERBS = {
             "Simulate a scene in several engines and compare.",
             "crosscheck paper000_release --backends mujoco,ode",
         ),
-        ("bench", "bench:bench", "Measure the closed loop, or starts.", "bench closure"),
+        ("bench", "crosscheck:bench", "Measure the closed loop, or starts.", "bench closure"),
         ("doctor", "doctor:doctor", "Check what is installed and what works.", "doctor"),
     )
 }

@@ -1,4 +1,4 @@
-"""``softgrasp list`` and ``softgrasp new``: contents of the library, and templates."""
+"""``softgrasp list``, ``new`` and ``schema``: library, templates, JSON schemas of YAML files."""
 
 from __future__ import annotations
 
@@ -320,3 +320,34 @@ def _write_photos(directory: Path, *, json: bool) -> None:
         f"--forces {directory / 'forces.csv'} --set gain_model=uniform; the true values "
         f"are in {directory / 'truth.csv'}"
     )
+
+
+def schema(
+    kind: Annotated[
+        str | None, Argument(metavar="KIND", help="Kind of file; none lists them.")
+    ] = None,
+    out: Annotated[
+        Path | None, Option("--out", "-o", metavar="FILE", help="Write it to a file.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Print or write the JSON schema of a kind of YAML file."""
+    from softgrasp.checks import json_schema
+
+    if kind is None:
+        kinds = {name: about for name, (_, about) in json_schema.KINDS.items()}
+        if json:
+            terminal.put_json(kinds)
+        else:
+            terminal.put_table(["kind", "file"], [list(row) for row in kinds.items()])
+        return
+    document = json_schema.schema_of(kind)
+    if out is None:
+        terminal.put_json(document)
+        return
+    terminal.save_json(document, out)
+    if json:
+        terminal.put_json(document)
+    else:
+        # as editors with that language server read it
+        terminal.put(f"begin a {kind} file with: # yaml-language-server: $schema={out}")

@@ -5,9 +5,8 @@ from __future__ import annotations
 from softgrasp._lazy import lazy_names
 
 NAMES = {
-    "report.style": ("=style",),
+    "report.style": ("=style", "signed"),
     "report.contact_figures": ("final_poses",),
-    "report.formatting": ("signed",),
     "report.grasp_report": ("write_report",),
     "report.notebook": ("progress_bar", "video_html"),
     "report.saved": ("write_report_from",),

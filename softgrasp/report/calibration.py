@@ -31,8 +31,8 @@ from softgrasp.io.tables import with_numbers
 from softgrasp.mechanics.transforms import Array
 from softgrasp.rendering import write_png
 from softgrasp.report import style
-from softgrasp.report.formatting import capitalize
 from softgrasp.report.grasp_report import Figure, render_html
+from softgrasp.report.style import capitalize
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -30,8 +30,8 @@ from softgrasp.comparison.runs import (
 from softgrasp.io.files import write_text
 from softgrasp.io.tables import with_numbers
 from softgrasp.report import style
-from softgrasp.report.formatting import capitalize
 from softgrasp.report.grasp_report import embed_image, render_html
+from softgrasp.report.style import capitalize
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -33,8 +33,8 @@ from softgrasp.rendering.overlay import Image
 from softgrasp.rendering.video import framing, render_key_frames
 from softgrasp.rendering.viewpoint import Viewpoint
 from softgrasp.report import style
-from softgrasp.report.formatting import newtons, signed
 from softgrasp.report.grasp_text import let_go_s, out_of_hand
+from softgrasp.report.style import newtons, signed
 from softgrasp.report.time_series import (
     CLOSING,
     TIME,

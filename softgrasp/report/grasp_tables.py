@@ -26,7 +26,6 @@ from softgrasp.model import names
 from softgrasp.model.object import object_mass
 from softgrasp.model.shapes import extent
 from softgrasp.rendering.keyframes import choose_shown_phases, has_phases
-from softgrasp.report.formatting import count, group_digits, millimetres, newtons, signed
 from softgrasp.report.grasp_text import (
     MIN_SAG,
     Row,
@@ -37,6 +36,7 @@ from softgrasp.report.grasp_text import (
     out_of_hand,
     phase_text,
 )
+from softgrasp.report.style import count, group_digits, millimetres, newtons, signed
 from softgrasp.sim.load_balance import percent
 
 EMPTY = "–"

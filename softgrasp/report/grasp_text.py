@@ -22,7 +22,7 @@ from softgrasp.evaluation.outcome import GraspStatus, Outcome
 from softgrasp.evaluation.result import GraspResult, HoldTest, column
 from softgrasp.mechanics.transforms import Array, rotation_angles
 from softgrasp.rendering.keyframes import body_label
-from softgrasp.report.formatting import capitalize, count, millimetres, newtons
+from softgrasp.report.style import capitalize, count, millimetres, newtons
 
 Tone = Literal["good", "neutral", "bad"]
 Row = dict[str, Any]

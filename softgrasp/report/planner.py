@@ -24,7 +24,6 @@ from softgrasp.rendering.video import SIZE as VIDEO_SIZE
 from softgrasp.rendering.viewpoint import Viewpoint
 from softgrasp.report import style
 from softgrasp.report.contact_figures import final_poses
-from softgrasp.report.formatting import signed
 from softgrasp.report.grasp_report import (
     NO_IMAGES,
     REPORT,
@@ -33,6 +32,7 @@ from softgrasp.report.grasp_report import (
     render_html,
     write_report,
 )
+from softgrasp.report.style import signed
 from softgrasp.report.sweep_measures import MEASURES, failures
 from softgrasp.sweeps.planner import POSE_COLUMNS, PlannedGrasps, largest_is_best
 from softgrasp.sweeps.table import COLUMNS, FAILED

@@ -1,4 +1,4 @@
-"""Style of all figures: colours, fonts, panel grid, and the CSV table beside each figure.
+"""Style of all figures, their CSV tables, and formats of numbers in reports and on the terminal.
 
 ``figure`` opens a matplotlib figure and a ``Table``; at the end it writes the figure as a PNG and
 the table as a CSV of the same name. Margins are fixed distances in inches: matplotlib's layout
@@ -7,9 +7,9 @@ engines measure every text twice and take ten times as long.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import count
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
@@ -81,6 +81,10 @@ _RC: dict[Any, Any] = {
 }
 
 
+LARGEST = 1e6
+"""Absolute value above which numbers are written with an exponent."""
+
+
 class Table:
     """Numbers shown in a figure, as columns named with their units."""
 
@@ -96,7 +100,7 @@ class Table:
             cells = np.asarray(values).tolist()
             if index == 0 and self.columns.get(name) == cells:
                 continue
-            names = (name if k == 1 else f"{name} ({k})" for k in count(1))
+            names = (name if k == 1 else f"{name} ({k})" for k in itertools.count(1))
             self.columns[next(item for item in names if item not in self.columns)] = cells
 
     def add_points(self, name: str, axes: str, unit: str, points: Array) -> None:
@@ -242,3 +246,39 @@ def set_min_span(axes: Axes, span: float) -> None:
     missing = max(span - (high - low), 0.0)
     axes.set_ylim(low - 0.5 * missing, high + 0.5 * missing)
     axes.locator_params(axis="y", nbins=6)
+
+
+# Formats of numbers.
+
+
+def signed(value: float, digits: int) -> str:
+    """Format a number with a typographic minus sign and without negative zero."""
+    rounded = round(value, digits) + 0.0
+    text = f"{rounded:.{digits}f}" if abs(rounded) < LARGEST else f"{rounded:.1e}"
+    return text.replace("-", "\N{MINUS SIGN}")
+
+
+def millimetres(length: float) -> str:
+    """Format a length [m] in millimetres: three decimals below 1 mm, one above."""
+    value = 1e3 * length
+    return f"{value:.3f} mm" if abs(value) < 1.0 else f"{value:.1f} mm"
+
+
+def newtons(force: float) -> str:
+    """Format a force [N] with three significant digits."""
+    return f"{group_digits(force)} N" if force >= 1000.0 else f"{force:.3g} N"
+
+
+def group_digits(number: float) -> str:
+    """Format a large number in groups of three digits: ``100 751``."""
+    return f"{number:,.0f}".replace(",", "\N{NARROW NO-BREAK SPACE}")
+
+
+def count(number: int, noun: str) -> str:
+    """Format a count with its noun: ``1 sample``, ``10 samples``."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def capitalize(text: str) -> str:
+    """Return a text with an upper-case first letter."""
+    return f"{text[:1].upper()}{text[1:]}"

@@ -1,6 +1,6 @@
 """HTML report of a parameter sweep: map of outcomes, measures over the axes, example grasps.
 
-The figures depend on the plan: lines for grids, scatter plots for sampled plans,
+The figures depend on the plan: lines for grids, dots for sampled plans,
 and success rates with Wilson intervals where rows are drawn at random. The most informative grasps
 (best, worst, one per outcome) are simulated again for overlays and images.
 """
@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from softgrasp.description.sweep import SAMPLING_METHODS
 from softgrasp.evaluation.diagnostics import TOLERANCE
 from softgrasp.io.files import write_text
 from softgrasp.rendering.overlay import Image
@@ -26,7 +25,6 @@ from softgrasp.report.sweep_figures import (
     DPI,
     draw_lines,
     draw_outcomes,
-    draw_scatter,
     draw_success,
 )
 from softgrasp.report.sweep_measures import (
@@ -134,7 +132,8 @@ def _draw_table(plan: SweepPlan, table: pd.DataFrame, directory: Path) -> list[F
         text += "to slipping, 1 − friction over its limit; grey or empty: no contact."
         shown_figures.append(Figure("Outcomes", path, text))
     if axes and draw_measures(table):
-        path, caption = _draw_measures(plan, table, directory)
+        path = draw_lines(plan, table, directory / "lines.png")
+        caption = "Points: means or single grasps, as stated below the panels."
         texts = [caption, _excluded_text(table), constant_text(table)]
         shown_figures.append(Figure("Measures", path, " ".join(filter(None, texts))))
     if axes and at_random(plan) and table["held"].nunique() > 1:
@@ -142,14 +141,6 @@ def _draw_table(plan: SweepPlan, table: pd.DataFrame, directory: Path) -> list[F
         text = "Fraction of held grasps; lines are 95 % intervals."
         shown_figures.append(Figure("Success", path, text))
     return shown_figures
-
-
-def _draw_measures(plan: SweepPlan, table: pd.DataFrame, directory: Path) -> tuple[Path, str]:
-    """Draw measures as dots or lines; return file and caption."""
-    if plan.method in SAMPLING_METHODS:
-        return draw_scatter(plan, table, directory / "scatter.png"), "One dot per grasp."
-    caption = "Points: means or single grasps, as stated below the panels."
-    return draw_lines(plan, table, directory / "lines.png"), caption
 
 
 def _excluded_text(table: pd.DataFrame) -> str:

@@ -1,4 +1,4 @@
-"""Figures of a parameter sweep: outcomes, lines, scatter plots, rates."""
+"""Figures of a parameter sweep: outcomes, lines or dots, rates."""
 
 from __future__ import annotations
 
@@ -110,7 +110,8 @@ def _scale_text(axis: Axis, steps: _Steps) -> str:
 def _pool(plan: SweepPlan, table: pd.DataFrame) -> str:
     """Describe over which further axes and repeats the figure of outcomes pools."""
     if plan.method in SAMPLING_METHODS:
-        return _not_shown(vary(plan, table)[2:], shown=0)
+        hidden = ", ".join(axis.path for axis in vary(plan, table)[2:])
+        return "One dot per grasp" + (f"; not in this figure: {hidden}." if hidden else ".")
     others = pooled_over(plan, table)
     if not others:
         return "One grasp per combination."
@@ -161,16 +162,19 @@ def _draw_points(
 def draw_lines(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
     """Draw measures against the first axis, one line per value of the second one.
 
-    Lines connect means; bars span minimum to maximum over repeats and further axes, which a line
-    below the panels names. Crosses at the upper edge are grasps that ended without the object in
-    the hand.
+    Samples are dots, in colours of ranges of the second axis. Lines connect means; bars span
+    minimum to maximum over repeats and further axes, which a line below the panels names. Crosses
+    at the upper edge are grasps that ended without the object in the hand.
     """
     from matplotlib.lines import Line2D
 
     axes, measures = vary(plan, table), draw_measures(table)
+    sampled = plan.method in SAMPLING_METHODS
     series: list[Level | None] = [None]
     if len(axes) > 1:
-        series = [*levels(table, axes[1].path)[:MAX_SERIES]]
+        series = [*levels(table, axes[1].path)]
+    if len(series) > MAX_SERIES:
+        series = [None] if sampled else series[:MAX_SERIES]
     keys = ["" if level is None else _key(plan, axes[1], level) for level in series]
     across, steps = axis_label(plan.scene, axes[0].path), _steps(table, axes[0])
     columns_of_key = max(min(int(135 / (max(map(len, keys)) + 6)), len(keys) + 1), 1)
@@ -182,7 +186,9 @@ def draw_lines(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
             for index, (level, key) in enumerate(zip(series, keys, strict=True)):
                 color = style.SERIES[index]
                 rows = np.ones(len(table), dtype=bool) if level is None else level.rows
-                line = _line(panel, values[rows], steps, rows, color, key or None)
+                line = _line(
+                    panel, values[rows], steps, rows, color, key or None, joined=not sampled
+                )
                 name = f"{measure.name}, {key}" if key else measure.name
                 kinds = ("mean", "minimum", "maximum")
                 names = (across, *(f"{name}: {kind} [{measure.unit}]" for kind in kinds))
@@ -251,7 +257,7 @@ def _steps(table: pd.DataFrame, axis: Axis) -> _Steps:
 
 def _line(
     panel: Axes, values: Array, steps: _Steps, rows: NDArray[np.bool_], color: str,
-    label: str | None,
+    label: str | None, *, joined: bool,
 ) -> tuple[list[Any], list[float], list[float], list[float]]:  # fmt: skip
     """Draw a line; return abscissae, means, minima and maxima."""
     finite = np.isfinite(values)
@@ -263,8 +269,8 @@ def _line(
     low, high = (part.reduceat(values[order], starts) for part in (np.minimum, np.maximum))
     mean = np.add.reduceat(values[order], starts) / counts
     at = [steps.shown[position] for position in positions]
-    joined = 0.0 if isinstance(at[0], str) else 1.2  # no interpolation between names
-    panel.plot(at, mean, color=color, label=label, marker="o", markersize=3, linewidth=joined)
+    width = 1.2 if joined and not isinstance(at[0], str) else 0.0  # none between names
+    panel.plot(at, mean, color=color, label=label, marker="o", markersize=3, linewidth=width)
     if (high > low).any():
         panel.vlines(at, low, high, color=color, linewidth=0.7)
     return at, mean.tolist(), low.tolist(), high.tolist()
@@ -295,42 +301,6 @@ def _name_ticks(panel: Axes, names: Sequence[str], max_letters: int = 28) -> Non
     long = sum(map(len, names)) > max_letters
     tick_style: dict[str, Any] = {"rotation": 30, "ha": "right"} if long else {}
     panel.set_xticks(range(len(names)), names, **tick_style)
-
-
-def draw_scatter(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:
-    """Draw measures of sampled grasps against the first axis, coloured by the second."""
-    axes, measures = vary(plan, table), draw_measures(table)
-    first = axes[0]
-    color = table[axes[1].path] if len(axes) > 1 and is_numeric(table, axes[1].path) else None
-    at = table[first.path] if is_numeric(table, first.path) else table[first.path].map(short)
-    labels = [axis_label(plan.scene, axis.path) for axis in axes[:2]]
-    with style.figure(path, _height(len(measures)), dpi=DPI) as (figure, columns):
-        columns.add({labels[0]: at.tolist()})
-        if color is not None:
-            columns.add({labels[1]: color.tolist()})
-        panels = _panels(figure, len(measures), wide=0.95)
-        for panel, measure in zip(panels, measures, strict=True):
-            columns.add({measure.label: numbers(table, measure)})
-            tint: dict[str, Any] = {"color": style.POSITION}
-            if color is not None:
-                tint = {"c": color.to_numpy(dtype=float), "cmap": "viridis"}
-            dots = panel.scatter(at, numbers(table, measure), s=8, linewidths=0, **tint)
-            if measure.of_motion:
-                _crosses(panel, table[lost(table)], first, style.LOST)
-            panel.set_title(measure.label)
-            _fit_ticks(panel, table, first)
-            if color is not None:
-                bar = figure.colorbar(dots, ax=panel, fraction=0.05, pad=0.03, format=compact)
-                bar.set_label(labels[1], fontsize=7)
-        steps = _steps(table, first)
-        _label_bottom(panels, f"{labels[0]}{_scale_text(first, steps)}")
-        style.footnote(figure, _not_shown(axes, shown=1 + (color is not None)))
-    return path
-
-
-def _not_shown(axes: Sequence[Axis], shown: int) -> str:
-    others = ", ".join(axis.path for axis in axes[shown:])
-    return f"One dot per grasp; not in this figure: {others}." if others else "One dot per grasp."
 
 
 def draw_success(plan: SweepPlan, table: pd.DataFrame, path: Path) -> Path:

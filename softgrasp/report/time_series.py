@@ -30,8 +30,8 @@ from softgrasp.mechanics.transforms import Array, euler_from_quaternions, relati
 from softgrasp.model import names
 from softgrasp.rendering.keyframes import choose_shown_phases, has_phases
 from softgrasp.report import style
-from softgrasp.report.formatting import signed
 from softgrasp.report.grasp_text import let_go_s, out_of_hand
+from softgrasp.report.style import signed
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

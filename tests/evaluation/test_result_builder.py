@@ -14,9 +14,9 @@ import softgrasp as sg
 from softgrasp.evaluation.result_builder import joint_states
 from softgrasp.evaluation.result_files import load_result
 from softgrasp.io.result import JointStates, save_joint_states
-from softgrasp.report.formatting import newtons
 from softgrasp.report.grasp_tables import other_rows
 from softgrasp.report.grasp_text import force_clause
+from softgrasp.report.style import newtons
 from tests.support.scenes import pinch
 
 

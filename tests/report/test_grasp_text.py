@@ -16,7 +16,6 @@ from softgrasp.rendering.keyframes import key_frames
 from softgrasp.rendering.video import pace
 from softgrasp.report import grasp_tables, grasp_text, time_series
 from softgrasp.report.contact_figures import draw_contacts, draw_quality
-from softgrasp.report.formatting import signed
 from softgrasp.report.grasp_text import (
     criterion_text,
     hold_clause,
@@ -24,6 +23,7 @@ from softgrasp.report.grasp_text import (
     quality_clause,
     quality_rows,
 )
+from softgrasp.report.style import signed
 from softgrasp.report.time_series import draw_joints, draw_object
 from tests.support.pads import pads
 from tests.support.scenes import ball, pinch

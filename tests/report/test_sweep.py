@@ -102,12 +102,13 @@ def test_a_lost_object_has_no_motion_but_its_forces():
     assert not lost(failed).any()
 
 
-FIGURES = (sweep_figures.draw_lines, sweep_figures.draw_scatter)
-
-
-@pytest.mark.parametrize("draw", FIGURES)
-def test_what_was_lost_sets_no_scale(draw, tmp_path):
-    rows = drawn(draw(plan(), table(), tmp_path / "a.png"))
+@pytest.mark.parametrize("method", ["grid", "latin"])
+def test_what_was_lost_sets_no_scale(method, tmp_path):
+    a_plan = plan()
+    if method == "latin":
+        ends = tuple(Axis(path=axis.path, low=0.2, high=0.5) for axis in a_plan.axes)
+        a_plan = plan(method=method, samples=6, axes=ends)
+    rows = drawn(sweep_figures.draw_lines(a_plan, table(), tmp_path / "a.png"))
     values = [float(text) for row in rows for name, text in row.items()
               if name.startswith("displacement") and text]  # fmt: skip
     assert max(values) == pytest.approx(38.0)
@@ -119,7 +120,8 @@ GONE: dict[str, Any] = {"outcome": ["EJECTED"] * 6, "held": [False] * 6, "contac
 
 
 @pytest.mark.parametrize(
-    "draw", [*FIGURES, sweep_figures.draw_outcomes, sweep_figures.draw_success]
+    "draw",
+    [sweep_figures.draw_lines, sweep_figures.draw_outcomes, sweep_figures.draw_success],
 )
 def test_all_figures_are_drawn_where_everything_was_lost(draw, tmp_path):
     assert draw(plan(), table(**GONE), tmp_path / "a.png").stat().st_size > 0
