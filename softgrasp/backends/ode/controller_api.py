@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from softgrasp.backends.ode import bindings
-from softgrasp.backends.ode.collision import ContactForce, Contacts, Materials, Pairing
+from softgrasp.backends.ode.collision import Contacts, Materials, Pairing
 from softgrasp.backends.ode.joints import Hinge, Joint, Motor, Slider
 from softgrasp.backends.ode.solids import Body, Geometries, Solid, Tree
 from softgrasp.backends.wbt import schema
@@ -371,25 +371,20 @@ class Field:
 
 
 class Sensor:
-    """A device that measures after every step; nan before the first step since it is enabled."""
+    """A device that measures after every step."""
 
     def __init__(self, world: OdeWorld) -> None:
         self._world = world
-        self._enabled: int | None = None
 
     def enable(self, period: float) -> None:
-        """Measure from now on with a period [ms].
+        """Accept a period [ms], which is the basic time step.
 
         Raises:
-            SimulationError: The period is not the basic time step.
+            SimulationError: It is another one.
         """
         basic = self._world.time_step * 1e3
         if not math.isclose(period, basic, rel_tol=1e-9):
             raise SimulationError(f"enable({period}): expected basicTimeStep, {basic:g} ms")
-        self._enabled = self._world.steps
-
-    def _has_measured(self) -> bool:
-        return self._enabled is not None and self._world.steps > self._enabled
 
 
 class PositionSensor(Sensor):
@@ -401,7 +396,7 @@ class PositionSensor(Sensor):
 
     def getValue(self) -> float:
         """Position of the joint [rad or m]."""
-        return self._joint.position if self._has_measured() else math.nan
+        return self._joint.position
 
 
 class TouchSensor(Sensor):
@@ -417,7 +412,7 @@ class TouchSensor(Sensor):
 
     def getValues(self) -> list[float]:
         """Force in the frame of the sensor, (3,) [N]."""
-        force = np.array(self._contact_force("").vector)
+        force = np.array(self._world.contacts.force_on(self._solid).vector)
         return [*map(float, self._world.pose(self._solid).rotation.T @ force)]
 
     def getNormalForce(self, other: str = "") -> float:
@@ -426,13 +421,8 @@ class TouchSensor(Sensor):
         Args:
             other: DEF of the only Solid whose contacts count; by default all do.
         """
-        return self._contact_force(other).normal
+        return self._world.contacts.force_on(self._solid, other).normal
 
     def getFrictionForce(self, other: str = "") -> float:
         """Sum of the friction forces of its contact points [N]; as ``getNormalForce``."""
-        return self._contact_force(other).friction
-
-    def _contact_force(self, other: str) -> ContactForce:
-        if not self._has_measured():
-            return ContactForce((math.nan,) * 3, normal=math.nan, friction=math.nan)
-        return self._world.contacts.force_on(self._solid, other)
+        return self._world.contacts.force_on(self._solid, other).friction

@@ -10,7 +10,6 @@ import math
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -25,20 +24,11 @@ from softgrasp.mechanics import Array
 MOTORS = ("RotationalMotor", "LinearMotor")
 
 
-@dataclass(frozen=True, slots=True)
-class Spring:
-    """A spring and damper as a soft constraint of ODE, evaluated at the end of the step.
+def spring_of(stiffness: float, damping: float, time_step: float) -> tuple[float, float] | None:
+    """Return the cfm and erp of ODE for a spring and damper; None where there is neither.
 
     ODE solves rate + cfm·force = −erp·x/h. With cfm = 1/(h·k + c) and erp = h·k/(h·k + c) the
     force is −k·(x + h·rate) − c·rate, with the rate at the end of the step: an implicit spring.
-    """
-
-    cfm: float
-    erp: float
-
-
-def spring_of(stiffness: float, damping: float, time_step: float) -> Spring | None:
-    """Return the constraint of a spring and damper; None where there is neither.
 
     Args:
         stiffness: k [N·m/rad or N/m].
@@ -46,7 +36,7 @@ def spring_of(stiffness: float, damping: float, time_step: float) -> Spring | No
         time_step: h [s].
     """
     whole = time_step * stiffness + damping
-    return None if whole == 0.0 else Spring(1.0 / whole, min(time_step * stiffness / whole, 1.0))
+    return None if whole == 0.0 else (1.0 / whole, min(time_step * stiffness / whole, 1.0))
 
 
 class Joint(ABC):
@@ -84,7 +74,7 @@ class Joint(ABC):
         self._set_stops(self._parameter("minStop"), self._parameter("maxStop"))
         stiffness, damping = self._parameter("springConstant"), self._parameter("dampingConstant")
         law = spring_of(stiffness, damping, time_step)
-        self._spring = None if law is None else self._create_spring(world, law)
+        self._spring = None if law is None else self._create_spring(world, *law)
 
     default_axis: tuple[float, float, float]
     """Axis without jointParameters."""
@@ -139,7 +129,7 @@ class Joint(ABC):
         """Create the joint in ODE, and how its parameters and forces are set."""
 
     @abstractmethod
-    def _create_spring(self, world: int, law: Spring) -> int: ...
+    def _create_spring(self, world: int, cfm: float, erp: float) -> int: ...
 
     @abstractmethod
     def _update_spring(self, spring: int) -> None:
@@ -220,7 +210,7 @@ class Hinge(Joint):
         self._push = partial(ode.JointAddHingeTorque, handle)
         return handle
 
-    def _create_spring(self, world: int, law: Spring) -> int:
+    def _create_spring(self, world: int, cfm: float, erp: float) -> int:
         ode = self._ode
         spring: int = ode.JointCreateAMotor(world, None)
         ode.JointAttach(spring, self._child, self._parent)
@@ -230,8 +220,8 @@ class Hinge(Joint):
         rest = math.remainder(-self.start, math.tau)
         ode.JointSetAMotorParam(spring, bindings.LO_STOP, rest)
         ode.JointSetAMotorParam(spring, bindings.HI_STOP, rest)
-        ode.JointSetAMotorParam(spring, bindings.STOP_CFM, law.cfm)
-        ode.JointSetAMotorParam(spring, bindings.STOP_ERP, law.erp)
+        ode.JointSetAMotorParam(spring, bindings.STOP_CFM, cfm)
+        ode.JointSetAMotorParam(spring, bindings.STOP_ERP, erp)
         return spring
 
     def _update_spring(self, spring: int) -> None:
@@ -265,15 +255,15 @@ class Slider(Joint):
         self._push = partial(ode.JointAddSliderForce, handle)
         return handle
 
-    def _create_spring(self, world: int, law: Spring) -> int:
+    def _create_spring(self, world: int, cfm: float, erp: float) -> int:
         ode = self._ode
         spring: int = ode.JointCreateLMotor(world, None)
         ode.JointAttach(spring, self._child, self._parent)
         ode.JointSetLMotorNumAxes(spring, 1)
         ode.JointSetLMotorAxis(spring, 0, 0, *self.axis)
         ode.JointSetLMotorParam(spring, bindings.LARGEST_FORCE, bindings.INFINITY)
-        ode.JointSetLMotorParam(spring, bindings.NORMAL_CFM, law.cfm)
-        self._return = law.erp / self.time_step
+        ode.JointSetLMotorParam(spring, bindings.NORMAL_CFM, cfm)
+        self._return = erp / self.time_step
         return spring
 
     def _update_spring(self, spring: int) -> None:

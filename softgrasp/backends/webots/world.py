@@ -37,7 +37,7 @@ from softgrasp.description import (
     SourceValues,
     resolve_contact,
 )
-from softgrasp.errors import BuildError, either
+from softgrasp.errors import BuildError
 from softgrasp.mechanics import Array
 from softgrasp.model import TOUCHING_GROUPS, build_hand_spec, compiled, finger_model, names
 from softgrasp.plugin_api import CompiledScene
@@ -67,28 +67,29 @@ def require_supported(scene: GraspScene) -> None:
         BuildError: The scene has features that Webots lacks; names the feature.
     """
     refuse_model(scene.hand)
-    _refuse_mujoco_features(scene)
-    if scene.objects:
-        raise BuildError(
-            "objects: expected none beside the one to be grasped, as a controller of Webots "
-            f"records one object only, found {', '.join(scene.object_names[1:])}"
-        )
-    if scene.hand.adhesions:
-        raise BuildError(
-            f"expected a hand without suction cups and adhesive pads, found '{scene.hand.name}'; "
-            "MuJoCo has them"
-        )
-    if scene.closure.name not in CLOSURES_OF_WEBOTS:
-        raise BuildError(
-            f"closure: expected {either(CLOSURES_OF_WEBOTS)} in Webots and ODE, "
-            f"found '{scene.closure.name}'"
-        )
-    if not scene.is_plain:
-        raise BuildError(
-            f"{'sequence' if scene.sequence else 'success'}: expected a closure with a ramp of "
-            "gravity or a lift behind it, as sequences, motion, directions and removals run in "
-            "MuJoCo only"
-        )
+    hand, closure, soft = scene.hand, scene.closure.name, scene.hand.soft_fingers
+    native = any(contact.model == "native" for contact in scene.requested_contacts)
+    arm = scene.arm.kind if isinstance(scene.arm, HandCarrier) else ""
+    tests = "sequences, motions, directions and removals, only a ramp of gravity or a lift"
+    lacking: list[tuple[object, str, str]] = [
+        (scene.objects, "objects", "further objects"),
+        (hand.adhesions, "hand.fingers", "suction cups and adhesive pads"),
+        (closure not in CLOSURES_OF_WEBOTS, "closure", f"closure '{closure}'"),
+        (not scene.is_plain, "sequence" if scene.sequence else "success", tests),
+        (arm, "arm", f"{arm} arms"),
+        (scene.object.elasticity is not None, "object.elasticity", "deformable objects"),
+        (native, "contact.model", "model 'native'"),
+        (scene.sensors, "sensors", "sensors"),
+        (any(one.finger.pressure_lag for one in soft), "pressure_lag", "lag of pressures"),
+        (
+            any(one.finger.stiffness_pressure for one in soft),
+            "stiffness_pressure",
+            "stiffness that a pressure changes",
+        ),
+    ]
+    for present, field, feature in lacking:
+        if present:
+            raise BuildError(f"{field}: Webots and ODE have no {feature}; use the backend mujoco")
     downward(scene.gravity, "gravity")
     if scene.success is not None and scene.success.gravity is not None:
         downward(scene.success.gravity, "success.gravity")
@@ -138,32 +139,6 @@ def scene_world(
         },
         remarks=(*_remarks(built), *law_remarks(laws)),
     )
-
-
-def _refuse_mujoco_features(scene: GraspScene) -> None:
-    """Refuse carriers, deformable objects, contact models and sensors that only MuJoCo has."""
-    if isinstance(scene.arm, HandCarrier):
-        raise BuildError(
-            "arm: expected none, or one of rigid links, for Webots and ODE, found a "
-            f"{scene.arm.kind} one"
-        )
-    if scene.object.elasticity is not None:
-        raise BuildError(
-            "object.elasticity: expected a rigid object for Webots and ODE, found a deformable one"
-        )
-    if any(contact.model == "native" for contact in scene.requested_contacts):
-        raise BuildError(
-            "contact.model: expected 'compliant' or 'soft-finger' for Webots and ODE, found "
-            "'native', which is MuJoCo's own"
-        )
-    if scene.sensors:
-        raise BuildError(
-            f"sensors: expected none for Webots and ODE, found {len(scene.sensors)}: only MuJoCo "
-            "has them here"
-        )
-    for field in ("pressure_lag", "stiffness_pressure"):
-        if any(getattr(finger.finger, field) for finger in scene.hand.soft_fingers):
-            raise BuildError(f"{field}: expected none for Webots and ODE, found one")
 
 
 def _hand(model: mujoco.MjModel, writer: SolidWriter) -> list[Node]:

@@ -88,15 +88,12 @@ def test_steps_are_multiples_of_the_basic_one(golden: Golden) -> None:
     golden.refused(lambda: robot.step(5), "step(5)", SimulationError)
 
 
-def test_sensors_read_nan_until_the_first_step(golden: Golden) -> None:
+def test_sensors_measure_in_every_basic_step(golden: Golden) -> None:
     session()
     robot = Supervisor()
     angle = robot.getDevice("angle")
-    robot.step(2)
-    assert math.isnan(angle.getValue())
     angle.enable(2)
     robot.getDevice("motor").setTorque(0.1)
-    assert math.isnan(angle.getValue())
     robot.step(2)
     assert angle.getValue() > 0.0
     golden.refused(lambda: angle.enable(4), "enable(4)", SimulationError)
@@ -126,8 +123,6 @@ def test_a_force_sensor_reads_the_weight_on_it_in_its_local_axes() -> None:
     robot = Supervisor()
     pad = robot.getDevice("pad")
     pad.enable(2)
-    assert all(map(math.isnan, pad.getValues()))
-    assert math.isnan(pad.getNormalForce())
     robot.step(2000)
     weight = 0.2 * 9.81
     assert pad.getValues() == pytest.approx([-weight, 0.0, 0.0], abs=2e-4)
