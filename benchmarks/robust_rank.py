@@ -18,7 +18,7 @@ from scipy.stats import spearmanr
 
 import softgrasp as sg
 from softgrasp.io.scene import load_criterion
-from softgrasp.sweeps.planner import list_held_rows, robustness
+from softgrasp.sweeps.planner import robustness
 
 PAIRS = (("three_fingered", "sphere"), ("allegro_right", "sphere_35"), ("four_finger", "sphere"))
 """Hands and objects; the number of trials was not chosen by them."""
@@ -48,7 +48,7 @@ def row(hand: str, name: str, candidates: int) -> str:
     other = planned.plan.replace(trials=TRUTH, seed=planned.plan.seed + 1)
     order["quality_epsilon"] = with_epsilon.sort_values("row")["quality_epsilon"].to_numpy()
     order["truth"] = robustness(other, planned.sweep_plan, order, None)
-    held = order[order["row"].isin(list_held_rows(order.astype({"held": object})))]
+    held = order[order["held"].astype(object).eq(True)]
     cells = [hand, name, f"{len(held)}/{candidates}", f"{held['truth'].mean():.2f}"]
     for column, sign in SCORES.items():
         values = sign * held[column].to_numpy(dtype=float)

@@ -93,20 +93,10 @@ def trials_of(plan: GraspPlan, swept: SweepPlan, held: list[int]) -> SweepPlan:
     return swept.replace(axes=axes, repeats=plan.trials, noise=plan.noise, seed=seed, quality=False)
 
 
-def list_held_rows(rows: pd.DataFrame) -> list[int]:
-    """Return the rows of a sweep whose grasp held the object."""
-    return [int(row) for row, held in zip(rows["row"], rows["held"], strict=True) if held is True]
-
-
 def robustness(
-    plan: GraspPlan,
-    swept: SweepPlan,
-    rows: pd.DataFrame,
-    out: Path | None,
-    workers: int | None = None,
-    progress: Progress | None = None,
-    executor: str = "local",
-) -> Array:
+    plan: GraspPlan, swept: SweepPlan, rows: pd.DataFrame, out: Path | None, *,
+    read: bool = False, **options: Any,
+) -> Array:  # fmt: skip
     """Simulate the trials; return the fraction of each row that held the object, (n,).
 
     Args:
@@ -114,38 +104,23 @@ def robustness(
         swept: Its sweep.
         rows: Finished rows of that sweep.
         out: Directory of the grasp plan; nothing is written without it.
-        workers: Number of processes.
-        progress: Called with the number of finished trials and of all.
-        executor: Of the simulations, as in ``sweep``.
+        read: Whether to read the trials of a finished search instead.
+        options: ``workers``, ``progress`` and ``executor``, as of ``sweep``.
 
     Raises:
-        ResultError: The directory cannot be written, is in use, or belongs to another plan.
+        ResultError: The directory cannot be written, is in use, or belongs to another plan; trials
+            that are read are not finished, or damaged.
         SimulationError: No worker can start.
     """
-    held = list_held_rows(rows.astype({"held": object}))
+    known = rows["held"].astype(object).eq(True)
+    held = [int(row) for row in rows["row"][known]]
     if not held:
         return np.zeros(len(rows))
     directory = None if out is None else out / DIRECTORY
-    trials = sweep(
-        trials_of(plan, swept, held), directory, workers=workers, executor=executor,
-        progress=progress,
-    )  # fmt: skip
-    return _fractions(plan, rows, held, trials)
-
-
-def read_robustness(plan: GraspPlan, rows: pd.DataFrame, out: Path) -> Array:
-    """Return the fractions of a finished search from its directory, (n,).
-
-    Raises:
-        ResultError: The trials are not finished, or a file is damaged.
-    """
-    held = list_held_rows(rows.astype({"held": object}))
-    if not held:
-        return np.zeros(len(rows))
-    return _fractions(plan, rows, held, read_sweep(out / DIRECTORY)[1])
-
-
-def _fractions(plan: GraspPlan, rows: pd.DataFrame, held: list[int], trials: pd.DataFrame) -> Array:
+    if read and directory is not None:
+        _, trials = read_sweep(directory)
+    else:
+        trials = sweep(trials_of(plan, swept, held), directory, **options)
     passed = trials["held"].astype(object).eq(True).to_numpy(dtype=float)
     fractions = dict(zip(held, passed.reshape(-1, plan.trials).mean(axis=1), strict=True))
     return np.array([fractions.get(int(row), 0.0) for row in rows["row"]])
@@ -291,8 +266,10 @@ def plan_grasps(
     swept = sweep_plan_of(plan, candidates)
     rows = sweep(swept, out, workers=workers, executor=executor, progress=progress)
     if plan.rank_by == ROBUSTNESS:
-        directory = None if out is None else Path(out)
-        rows[ROBUSTNESS] = robustness(plan, swept, rows, directory, workers, progress, executor)
+        rows[ROBUSTNESS] = robustness(
+            plan, swept, rows, None if out is None else Path(out),
+            workers=workers, progress=progress, executor=executor,
+        )  # fmt: skip
     table = rank_table(plan, candidates, rows)
     if out is not None:
         _write(plan, table, Path(out))
@@ -345,7 +322,7 @@ def read_search(directory: str | Path) -> PlannedGrasps:
     swept, rows = read_sweep(directory)
     candidates = candidates_of(plan, directory)
     if plan.rank_by == ROBUSTNESS:
-        rows[ROBUSTNESS] = read_robustness(plan, rows, directory)
+        rows[ROBUSTNESS] = robustness(plan, swept, rows, directory, read=True)
     return _plan(plan, swept, rank_table(plan, candidates, rows), candidates)
 
 

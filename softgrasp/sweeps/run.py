@@ -40,10 +40,9 @@ from softgrasp.sweeps.parameters import refuse_unknown_fields, with_one_grasp
 from softgrasp.sweeps.storage import (
     SweepStore,
     count_finished,
-    inputs_in,
     plan_in,
     require_inputs,
-    versions_in,
+    stored_in,
 )
 from softgrasp.sweeps.table import PARQUET, Row, read_tables, require_pandas, table_of, write_tables
 
@@ -307,15 +306,16 @@ def merge(directory: str | Path, dataset: DatasetKind | None = None) -> pd.DataF
     parts = sorted(path for path in directory.glob("shard-*-of-*") if path.is_dir())
     if not parts:
         raise ResultError(f"{directory}: expected shards such as shard-1-of-8, found none")
-    plan, versions, inputs = plan_in(parts[0]), versions_in(parts[0]), inputs_in(parts[0])
+    plan, versions, inputs = stored_in(parts[0])
     rows: dict[int, Row] = {}
     for part in parts:
-        if versions_in(part) != versions:
+        stored = stored_in(part)
+        if stored.versions != versions:
             raise ResultError(
                 f"{directory}: expected shards of one version, found {versions} in "
-                f"{parts[0].name} and {versions_in(part)} in {part.name}"
+                f"{parts[0].name} and {stored.versions} in {part.name}"
             )
-        if plan_in(part) != plan:
+        if stored.plan != plan:
             raise ResultError(
                 f"{directory}: expected shards of one plan, found others in {parts[0].name} and "
                 f"{part.name}"

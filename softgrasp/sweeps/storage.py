@@ -19,11 +19,11 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import IO, Any, Self
+from typing import IO, Any, NamedTuple, Self
 
 import mujoco
 
@@ -68,7 +68,7 @@ class SweepStore:
             plan: Its plan.
             engine: Version of the engine that computes its rows, by default that of MuJoCo; rows
                 of others are not mixed with them.
-            inputs: Hashes as in ``inputs_in``, by default those of the present files.
+            inputs: Hashes as in ``StoredPlan``, by default those of the present files.
             files: Files from which the plan was read.
         """
         self.directory, self.plan = Path(directory), plan
@@ -175,7 +175,7 @@ class SweepStore:
                 self._refuse_other_versions()
             require_inputs(self.directory, self._inputs)
             as_read = SweepPlan.model_validate_json(self.plan.model_dump_json())
-            if plan_in(self.directory) != as_read:
+            if stored_in(self.directory).plan != as_read:
                 raise ResultError(
                     f"{self.directory}: expected the results of this plan, found those of another "
                     "one; choose another directory"
@@ -200,7 +200,7 @@ class SweepStore:
 
     def _refuse_other_versions(self) -> None:
         """Refuse finished rows of other versions, with which others would not agree bit for bit."""
-        here, stored = _versions(__version__, self._engine), versions_in(self.directory)
+        here, stored = _versions(__version__, self._engine), stored_in(self.directory).versions
         if stored != here:
             raise ResultError(
                 f"{self.directory}: expected finished rows of {here}, found those of {stored}; "
@@ -232,25 +232,42 @@ def _hash(row: Row) -> str:
     return hashlib.sha256(json.dumps(row).encode()).hexdigest()
 
 
-def plan_in(directory: Path) -> SweepPlan:
+class StoredPlan(NamedTuple):
+    """What ``plan.json`` of a sweep's directory states."""
+
+    plan: SweepPlan
+    versions: str
+    """Versions of softgrasp and of the engine."""
+    inputs: Mapping[str, Hashes]
+    """Hashes of files: ``READ`` by the rows, and ``TEXTS`` where they are known."""
+
+
+def stored_in(directory: Path) -> StoredPlan:
     """Read the plan of a sweep's directory.
 
     Raises:
         ResultError: There is none, it is damaged, or of another version.
     """
-    with _reading_plan(directory) as content:
-        return SweepPlan(**content["plan"])
+    path = directory / PLAN
+    try:
+        content = read_json(path)
+        version = content["schema_version"]
+        if version != SCHEMA_VERSION:
+            raise ResultError(f"{path}: expected schema_version {SCHEMA_VERSION}, found {version}")
+        inputs = {key: dict(content[key]) for key in (READ, TEXTS) if key in content}
+        versions = _versions(content["softgrasp_version"], content["mujoco_version"])
+        return StoredPlan(SweepPlan(**content["plan"]), versions, {READ: {}} | inputs)
+    except OSError as error:
+        raise ResultError(
+            f"{path}: expected the plan of a sweep, found: {error.strerror or error}"
+        ) from error
+    except (ValueError, KeyError, TypeError, AttributeError, DescriptionError) as error:
+        raise ResultError(f"{path}: damaged: {error}") from error
 
 
-def inputs_in(directory: Path) -> Mapping[str, Hashes]:
-    """Read the hashes of the files of a sweep's directory: ``READ`` by its rows, ``TEXTS``.
-
-    Raises:
-        ResultError: As ``plan_in``.
-    """
-    with _reading_plan(directory) as content:
-        stored = {key: dict(content[key]) for key in (READ, TEXTS) if key in content}
-        return {READ: dict[str, str]()} | stored
+def plan_in(directory: Path) -> SweepPlan:
+    """Read the plan of a sweep alone; errors as ``stored_in``."""
+    return stored_in(directory).plan
 
 
 def require_inputs(directory: Path, now: Mapping[str, Hashes] | None = None) -> None:
@@ -258,13 +275,13 @@ def require_inputs(directory: Path, now: Mapping[str, Hashes] | None = None) -> 
 
     Args:
         directory: Directory of the sweep.
-        now: Hashes of the files as in ``inputs_in``, by default those of the files whose names are
+        now: Hashes of the files as in ``StoredPlan``, by default those of the files whose names are
             stored.
 
     Raises:
-        ResultError: One has changed, or is another file; names it. Or as ``plan_in``.
+        ResultError: One has changed, or is another file; names it. Or as ``stored_in``.
     """
-    before = inputs_in(directory)
+    before = stored_in(directory).inputs
     now = now or {key: current_hashes(hashes) for key, hashes in before.items()}
     for key in before.keys() & now.keys():
         if (name := find_changed_input(before[key], now[key])) is not None:
@@ -274,36 +291,8 @@ def require_inputs(directory: Path, now: Mapping[str, Hashes] | None = None) -> 
             )
 
 
-def versions_in(directory: Path) -> str:
-    """Return the versions of softgrasp and MuJoCo of a sweep's directory, as a text.
-
-    Raises:
-        ResultError: As ``plan_in``.
-    """
-    with _reading_plan(directory) as content:
-        return _versions(content["softgrasp_version"], content["mujoco_version"])
-
-
 def _versions(softgrasp: str, engine: str) -> str:
     return f"softgrasp {softgrasp} with MuJoCo {engine}"
-
-
-@contextmanager
-def _reading_plan(directory: Path) -> Iterator[dict[str, Any]]:
-    """Yield the content of ``plan.json``; errors while it is read become ``ResultError``."""
-    path = directory / PLAN
-    try:
-        content = read_json(path)
-        version = content["schema_version"]
-        if version != SCHEMA_VERSION:
-            raise ResultError(f"{path}: expected schema_version {SCHEMA_VERSION}, found {version}")
-        yield content
-    except OSError as error:
-        raise ResultError(
-            f"{path}: expected the plan of a sweep, found: {error.strerror or error}"
-        ) from error
-    except (ValueError, KeyError, TypeError, AttributeError, DescriptionError) as error:
-        raise ResultError(f"{path}: damaged: {error}") from error
 
 
 def count_finished(directory: Path) -> int:

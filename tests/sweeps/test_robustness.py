@@ -10,7 +10,7 @@ import pytest
 import softgrasp as sg
 from softgrasp.description.sweep import PoseNoise
 from softgrasp.sweeps.parameters import start_noise
-from softgrasp.sweeps.planner import PlannedGrasps, list_held_rows, read_search, trials_of
+from softgrasp.sweeps.planner import PlannedGrasps, read_search, trials_of
 from softgrasp.sweeps.run import read_sweep
 from tests.support.scenes import pinch
 
@@ -39,7 +39,7 @@ def test_the_score_is_the_fraction_of_trials_that_held(
     planned: PlannedGrasps, directory: Path
 ) -> None:
     table = planned.table.sort_values("row")
-    held = list_held_rows(table.astype({"held": object}))
+    held = table["row"][table["held"].astype(object).eq(True)].tolist()
     assert held
     trials = read_sweep(directory / "robustness")[1]
     assert len(trials) == 3 * len(held)
