@@ -24,7 +24,6 @@ from softgrasp.evaluation.result import (
     DirectionTest,
     GraspResult,
     HoldPart,
-    PairContact,
 )
 from softgrasp.mechanics.transforms import euler_from_quaternions
 from softgrasp.model import names
@@ -43,6 +42,7 @@ from softgrasp.report.grasp_text import (
     phase_text,
 )
 from softgrasp.sim.load_balance import percent
+from softgrasp.sim.stiffness_feedback import PairContact
 
 EMPTY = "–"
 LARGE_GRIP = 20.0
