@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from softgrasp.description.base import Description
 from softgrasp.description.soft_finger import MountedSoftFinger
-from softgrasp.evaluation.outcome import HELD_BACK, ROUNDING
+from softgrasp.evaluation.outcome import ROUNDING
 from softgrasp.mechanics.actuation import actuation_forces
 from softgrasp.mechanics.transforms import Array
 from softgrasp.model import names
@@ -300,7 +300,6 @@ def miss_warnings(run: FinishedRun, forces: Array) -> tuple[str, ...]:
         f"nothing touched the object: the hand came no nearer than {distance} to its start "
         "position; another orientation (--euler-deg), "
         "position (--position, in m) or --grasp may reach it",
-        *_held_back(run),
     )
 
 
@@ -366,30 +365,6 @@ def _kilopascals(pressure: float) -> str:
 def _closure_end(run: FinishedRun) -> int:
     """Return the number of rows of the closure."""
     return run.recording.rows if run.hold_from is None else run.hold_from + 1
-
-
-def _held_back(run: FinishedRun) -> tuple[str, ...]:
-    """Warn of the joint that made the smallest part of its commanded travel, if that is small."""
-    end = _closure_end(run) - 1
-    addresses = run.layout.joint_of_actuator[: len(run.scene.actuators)]
-    moves = np.flatnonzero(
-        (addresses >= 0) & (np.abs(run.layout.increments) > 0.0)[: len(addresses)]
-    )
-    first, last = run.recording.control[[0, end]][:, moves]
-    travel = last - first
-    joints = addresses[moves]
-    made = (run.recording.qpos[end, joints] - run.recording.qpos[0, joints]) * np.sign(travel)
-    travel = np.abs(travel)
-    short = np.flatnonzero((travel > ROUNDING) & (made < HELD_BACK * travel))
-    if not short.size:
-        return ()
-    slowest = int(short[np.argmin(made[short] / travel[short])])
-    actuator = run.scene.actuators[int(moves[slowest])]
-    return (
-        f"joint '{actuator.joint}' made {max(float(made[slowest]), 0.0):.3g} of "
-        f"{float(travel[slowest]):.3g} {actuator.unit} without touching the object: a limit, an "
-        "equality constraint, spring, friction or another link holds it against its servo",
-    )
 
 
 def _nearest(run: FinishedRun) -> float:

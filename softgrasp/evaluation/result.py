@@ -32,6 +32,7 @@ from softgrasp.mechanics.transforms import Array
 from softgrasp.sim.load_balance import LoadBalance, first_unborne
 from softgrasp.sim.run_record import ContactEvent
 from softgrasp.sim.sensors import channels_of
+from softgrasp.sim.stiffness_feedback import PairContact
 from softgrasp.sim.suction import SuctionEvent
 
 if TYPE_CHECKING:
@@ -67,8 +68,6 @@ ADDED_KEYS = (*SOFT_KEYS, "vacuum", *OBJECTS_KEYS, "object_nodes", *SENSOR_KEYS)
 
 ROUNDING = 1e-3
 """Relative tolerance in the comparison of two time steps."""
-REST_SPEED = 1e-3
-"""Speed below which a pair in contact is at rest [m/s]."""
 
 
 class BodyContact(Description):
@@ -116,38 +115,6 @@ class OtherContact(Description):
     """Total force on the second one in the world; on the first one it is opposite."""
     separation_m: float
     """Negative where the two overlap; the deepest point's."""
-
-
-class PairContact(Description):
-    """Contact of two geoms during a run: hand and object, hand and hand, or surroundings.
-
-    Read from the solver at the samples at which stiffness is corrected (every 32nd to 128th,
-    ``sim.stiffness_feedback``), and at the end.
-    """
-
-    first: str
-    second: str
-    set_stiffness_N_m: float
-    """K that was set."""
-    stiffness_N_m: float
-    """K that acted at its last contact."""
-    damping_N_s_m: float
-    """D that acted at its last contact."""
-    peak_depth_m: float
-    """Largest penetration of these samples."""
-    sliding: float
-    """Fraction of these samples, of those in contact, with friction at its limit [–]."""
-    touching: bool
-    """Whether they touch at the end."""
-    impact_timestep_s: float
-    """Time step up to which the depth of a first touch is within 15 % of that of the law."""
-    speed_m_s: float
-    """Largest speed of its two bodies at a contact at the end; 0 where they do not touch."""
-
-    @property
-    def at_rest(self) -> bool:
-        """Whether it touches at the end and moves with less than 1 mm/s."""
-        return self.touching and self.speed_m_s < REST_SPEED
 
 
 class SaturatedActuator(Description):

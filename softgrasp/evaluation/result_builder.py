@@ -43,7 +43,6 @@ from softgrasp.evaluation.result import (
     ContactModel,
     GraspResult,
     OtherContact,
-    PairContact,
     PeakForce,
     PhaseSpan,
     SaturatedActuator,
@@ -62,6 +61,7 @@ from softgrasp.sim.run_record import FinishedRun, still_closing
 from softgrasp.sim.soft_statics import equilibrium
 from softgrasp.sim.step_refinement import lagging_as_described
 from softgrasp.sim.stepper import FULL_TORQUE
+from softgrasp.sim.stiffness_feedback import PairContact
 
 FLEX_WARNING = (
     "deformable object: results of MuJoCo {version} cannot be compared with those of another "
@@ -232,24 +232,7 @@ def _set_stiffness(run: FinishedRun, measured: dict[str, float]) -> dict[str, fl
 
 def pair_contacts(run: FinishedRun) -> tuple[PairContact, ...]:
     """Return the contact of every geom pair that touched; none for other engines than MuJoCo."""
-    if run.stiffness is None or run.diverged:
-        return ()
-    named = ((run.model.pair(acting.pair).name, acting) for acting in run.stiffness.pairs(run.data))
-    return tuple(
-        PairContact(
-            first=name.split("|")[0],
-            second=name.split("|")[1],
-            set_stiffness_N_m=run.built.stiffness[name],
-            stiffness_N_m=acting.stiffness,
-            damping_N_s_m=acting.damping,
-            peak_depth_m=acting.depth,
-            sliding=acting.sliding,
-            touching=acting.touching,
-            impact_timestep_s=acting.impact_step,
-            speed_m_s=acting.speed,
-        )
-        for name, acting in named
-    )
+    return () if run.stiffness is None or run.diverged else tuple(run.stiffness.pairs(run.data))
 
 
 def peak_forces(run: FinishedRun, force: Array) -> tuple[PeakForce, ...]:

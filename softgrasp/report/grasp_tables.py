@@ -20,7 +20,6 @@ from softgrasp.evaluation.result import (
     DirectionTest,
     GraspResult,
     HoldPart,
-    PairContact,
 )
 from softgrasp.model import names
 from softgrasp.model.object import object_mass
@@ -38,6 +37,7 @@ from softgrasp.report.grasp_text import (
 )
 from softgrasp.report.style import count, group_digits, millimetres, newtons, signed
 from softgrasp.sim.load_balance import percent
+from softgrasp.sim.stiffness_feedback import PairContact
 
 EMPTY = "–"
 LARGE_GRIP = 20.0

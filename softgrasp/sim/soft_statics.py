@@ -12,6 +12,7 @@ import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypedDict, Unpack
 
 import mujoco
 import numpy as np
@@ -78,17 +79,27 @@ class Equilibrium:
         return self.min_eigenvalue > -NEUTRAL
 
 
+class TipLoads(TypedDict, total=False):
+    """Loads on a finger that is clamped at its base; base frame."""
+
+    tip_force: ArrayLike
+    """Force at the tip that keeps its direction, (3,) [N]."""
+    tip_moment: ArrayLike
+    """Moment at the tip, (3,) [N·m]."""
+    tip_mass: float
+    """Mass at the tip [kg]; acts only with gravity."""
+    pressure: float
+    """Pressure [Pa]; bends each joint by its ``pressure_gain``."""
+    tension: float
+    """Tension of the tendon along the finger [N]; bends each joint by its ``tendon_arm``."""
+    joint_moments: ArrayLike
+    """Motor moments in the joints [N·m], one for all or (n,)."""
+    gravity: bool
+    """Whether gravity acts on the links, towards −z, as by default."""
+
+
 def equilibrium(
-    finger: SoftFinger,
-    *,
-    tip_force: ArrayLike = (0.0, 0.0, 0.0),
-    tip_moment: ArrayLike = (0.0, 0.0, 0.0),
-    tip_mass: float = 0.0,
-    pressure: float = 0.0,
-    tension: float = 0.0,
-    joint_moments: ArrayLike = 0.0,
-    gravity: bool = True,
-    error_estimate: bool = True,
+    finger: SoftFinger, *, error_estimate: bool = True, **loads: Unpack[TipLoads]
 ) -> Equilibrium:
     """Compute the rest shape of a finger that is clamped at its base.
 
@@ -98,29 +109,23 @@ def equilibrium(
 
     Args:
         finger: The finger.
-        tip_force: Force at the tip that keeps its direction [N], base frame.
-        tip_moment: Moment at the tip [N·m], base frame.
-        tip_mass: Mass at the tip [kg]; acts only with gravity.
-        pressure: Pressure [Pa]; bends each joint by its ``pressure_gain``.
-        tension: Tension of the tendon along the finger [N]; bends each joint by its ``tendon_arm``.
-        joint_moments: Motor moments in the joints [N·m], one for all or (n,).
-        gravity: Whether gravity acts on the links, towards −z.
         error_estimate: Whether to solve a chain of twice as many joints, too, for
             ``discretisation_error``.
+        loads: Those of ``TipLoads``; none but gravity by default.
 
     Raises:
         DescriptionError: A load is no finite number or vector, or the mass is negative.
         BuildError: MuJoCo refuses the finger.
     """
-    loads = _Loads.of(tip_force, tip_moment, tip_mass, gravity, pressure, tension, joint_moments)
-    finger = finger.at_pressure(pressure)
-    chain = _Chain(finger, loads)
+    acting = _Loads.of(**loads)
+    finger = finger.at_pressure(acting.pressure)
+    chain = _Chain(finger, acting)
     point = follow(chain.forces, chain.joint_stiffness, stiffness=chain.stiffness)
     rest = chain.result(point)
     _warn_of_large_rotations(finger, rest)
     if not (error_estimate and rest.converged):
         return rest
-    twice = _Chain(refine(finger), loads.halved())
+    twice = _Chain(refine(finger), acting.halved())
     start = twice.halves_of(finger, rest.joint_angles)
     finer = solve_near(twice.forces, start, twice.joint_stiffness, stiffness=twice.stiffness)
     if finer is None or finer.stable != point.stable:
@@ -130,16 +135,7 @@ def equilibrium(
 
 
 def buckling_factor(
-    finger: SoftFinger,
-    *,
-    tip_force: ArrayLike = (0.0, 0.0, 0.0),
-    tip_moment: ArrayLike = (0.0, 0.0, 0.0),
-    tip_mass: float = 0.0,
-    pressure: float = 0.0,
-    tension: float = 0.0,
-    joint_moments: ArrayLike = 0.0,
-    gravity: bool = True,
-    limit: float = 100.0,
+    finger: SoftFinger, *, limit: float = 100.0, **loads: Unpack[TipLoads]
 ) -> float:
     """Compute the factor on all loads at which a finger first becomes unstable.
 
@@ -148,14 +144,8 @@ def buckling_factor(
 
     Args:
         finger: The finger.
-        tip_force: As of ``equilibrium``, like the other loads.
-        tip_moment: [N·m]
-        tip_mass: [kg]
-        pressure: [Pa]
-        tension: [N]
-        joint_moments: [N·m]
-        gravity: Whether gravity acts.
         limit: Largest factor that is tried.
+        loads: Those of ``TipLoads``.
 
     Returns:
         The factor; infinity where the finger is stable up to ``limit``, NaN where it was not
@@ -167,8 +157,8 @@ def buckling_factor(
     """
     if not 0.0 < limit < math.inf:
         raise DescriptionError(f"expected a number above 0, found {limit}", field="limit")
-    loads = _Loads.of(tip_force, tip_moment, tip_mass, gravity, pressure, tension, joint_moments)
-    chain = _Chain(finger.at_pressure(pressure), loads)
+    acting = _Loads.of(**loads)
+    chain = _Chain(finger.at_pressure(acting.pressure), acting)
     point = follow(
         chain.forces,
         chain.joint_stiffness,
@@ -194,13 +184,13 @@ class _Loads:
     @classmethod
     def of(
         cls,
-        tip_force: ArrayLike,
-        tip_moment: ArrayLike,
-        tip_mass: float,
-        gravity: bool,
-        pressure: float,
-        tension: float,
-        joint_moments: ArrayLike,
+        tip_force: ArrayLike = (0.0, 0.0, 0.0),
+        tip_moment: ArrayLike = (0.0, 0.0, 0.0),
+        tip_mass: float = 0.0,
+        pressure: float = 0.0,
+        tension: float = 0.0,
+        joint_moments: ArrayLike = 0.0,
+        gravity: bool = True,
     ) -> _Loads:
         force, moment = (np.asarray(vector, dtype=float) for vector in (tip_force, tip_moment))
         for name, vector in (("tip_force", force), ("tip_moment", moment)):

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import mujoco
 import numpy as np
 
+from softgrasp.description.base import Description
 from softgrasp.model.scene import CompiledScene
 from softgrasp.model.timestep import RESOLVED
 
@@ -35,6 +36,8 @@ SMALLEST_DEPTH = 1e-12
 """Depth that a contact counts with at least [m]."""
 FRICTION_DIMENSION = 3
 """Contact dimension from which on contacts have friction."""
+REST_SPEED = 1e-3
+"""Speed below which a pair in contact is at rest [m/s]."""
 AT_LIMIT = 0.99
 """Fraction of the friction limit at which a contact counts as sliding."""
 
@@ -59,25 +62,36 @@ class ActingContact(NamedTuple):
         return max(self.depth, SMALLEST_DEPTH)
 
 
-class ActingPair(NamedTuple):
-    """Stiffness, damping and depth of the contact of two geoms during a run."""
+class PairContact(Description):
+    """Contact of two geoms during a run: hand and object, hand and hand, or surroundings.
 
-    pair: int
-    """Index of the geom pair."""
-    stiffness: float
-    """K of its last contact, weighted by depth [N/m]."""
-    damping: float
-    """D of its last contact [N·s/m]."""
-    depth: float
-    """Largest penetration of a sample [m]."""
+    Read from the solver at the samples at which stiffness is corrected (every 32nd to 128th), and
+    at the end.
+    """
+
+    first: str
+    second: str
+    set_stiffness_N_m: float
+    """K that was set."""
+    stiffness_N_m: float
+    """K that acted at its last contact."""
+    damping_N_s_m: float
+    """D that acted at its last contact."""
+    peak_depth_m: float
+    """Largest penetration of these samples."""
     sliding: float
-    """Fraction of its samples in contact in which friction was at its limit [–]."""
+    """Fraction of these samples, of those in contact, with friction at its limit [–]."""
     touching: bool
-    """Whether it touches at the end."""
-    impact_step: float
-    """Time step with which its first touch is resolved: the depth within 15 % [s]."""
-    speed: float
-    """Largest speed of its two geoms at a contact at the end; 0 where it does not touch [m/s]."""
+    """Whether they touch at the end."""
+    impact_timestep_s: float
+    """Time step up to which the depth of a first touch is within 15 % of that of the law."""
+    speed_m_s: float
+    """Largest speed of its two bodies at a contact at the end; 0 where they do not touch."""
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether it touches at the end and moves with less than 1 mm/s."""
+        return self.touching and self.speed_m_s < REST_SPEED
 
 
 class StiffnessFeedback:
@@ -188,7 +202,7 @@ class StiffnessFeedback:
             self._model.pair_solref[pair] *= limited
         return ratios
 
-    def pairs(self, data: mujoco.MjData) -> list[ActingPair]:
+    def pairs(self, data: mujoco.MjData) -> list[PairContact]:
         """Summarise every geom pair that touched at a corrected sample or at the end.
 
         Args:
@@ -222,7 +236,7 @@ class StiffnessFeedback:
 
     def _summary(
         self, samples: list[list[ActingContact]], touching: bool, speed: float
-    ) -> ActingPair:
+    ) -> PairContact:
         """Summarise the contacts of one pair, sample by sample."""
         last = samples[-1]
         pair = last[0].pair
@@ -233,15 +247,18 @@ class StiffnessFeedback:
         model = self._model
         inverse_mass = -model.pair_solref[pair, 0] / (1.0 - model.pair_solimp[pair, 0])
         inverse_mass /= self._described[pair]
-        return ActingPair(
-            pair=pair,
-            stiffness=_mean_stiffness(last),
-            damping=damping,
-            depth=max(contact.depth for contacts in samples for contact in contacts),
+        first, second = model.pair(pair).name.split("|")
+        return PairContact(
+            first=first,
+            second=second,
+            set_stiffness_N_m=self._described[pair],
+            stiffness_N_m=_mean_stiffness(last),
+            damping_N_s_m=damping,
+            peak_depth_m=max(contact.depth for contacts in samples for contact in contacts),
             sliding=sum(sliding) / len(samples),
             touching=touching,
-            impact_step=RESOLVED / (float(inverse_mass) * damping),
-            speed=speed,
+            impact_timestep_s=RESOLVED / (float(inverse_mass) * damping),
+            speed_m_s=speed,
         )
 
 

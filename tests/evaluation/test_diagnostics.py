@@ -41,7 +41,7 @@ def test_a_hand_that_misses_reports_by_how_much(gap: float) -> None:
 
 
 @pytest.mark.slow
-def test_a_joint_that_its_servo_cannot_move_is_named(tmp_path: Path) -> None:
+def test_a_hand_that_its_servos_cannot_move_has_not_closed(tmp_path: Path) -> None:
     """The joints of both fingers have springs that are stiffer than their servos."""
     stiff = 'damping=".01" stiffness="1000"'
     file = tmp_path / "hand.xml"
@@ -50,9 +50,6 @@ def test_a_joint_that_its_servo_cannot_move_is_named(tmp_path: Path) -> None:
         warnings.simplefilter("ignore")  # what is added to the model
         hand = sg.load_hand(file)
     result = sg.simulate(sg.GraspScene(hand=hand, object=ball(), gravity=False))
-    (sentence,) = message(result, "joint '")  # of one of two equal fingers
-    assert "j' made 0.00" in sentence
-    assert sentence.endswith("friction or another link holds it against its servo")
     assert result.outcome is sg.Outcome.NOT_CLOSED
     assert result.message == (
         "the hand cannot close: no joint made half of its commanded travel, and nothing touched "

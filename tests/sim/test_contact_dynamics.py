@@ -132,7 +132,7 @@ def test_feedback_mends_a_wrong_conversion() -> None:
     result = ClosureRun(built)
     result.run()
     acting = result.stiffness.pairs(result.data)
-    assert [pair.stiffness for pair in acting] == pytest.approx([K] * len(acting), rel=1e-3)
+    assert [pair.stiffness_N_m for pair in acting] == pytest.approx([K] * len(acting), rel=1e-3)
 
 
 def test_feedback_is_rare_where_nothing_changes_and_frequent_where_it_does() -> None:
@@ -157,6 +157,12 @@ def test_feedback_is_rare_where_nothing_changes_and_frequent_where_it_does() -> 
     assert feedback.next_row == 100 + INTERVAL
 
 
+def touching_pairs(run: ClosureRun) -> list[int]:
+    """Return the geom pairs that touch at the end."""
+    pairs = [pair for pair in run.stiffness.pairs(run.data) if pair.touching]
+    return [run.model.pair(f"{pair.first}|{pair.second}").id for pair in pairs]
+
+
 def test_feedback_corrects_when_it_is_due_and_starts_as_built() -> None:
     built = compile_scene(pinch())
     run = ClosureRun(built)
@@ -167,7 +173,7 @@ def test_feedback_corrects_when_it_is_due_and_starts_as_built() -> None:
     feedback.correct(run.data, feedback.next_row - 1)  # not due
     assert built.model.pair_solref == pytest.approx(1.01 * right)
     feedback.correct(run.data, feedback.next_row)
-    touching = [pair.pair for pair in feedback.pairs(run.data) if pair.touching]
+    touching = touching_pairs(run)
     assert touching
     assert built.model.pair_solref[touching] == pytest.approx(right[touching], rel=TOLERANCE)
     StiffnessFeedback(built)
@@ -180,7 +186,7 @@ def test_one_correction_changes_the_stiffness_by_no_more_than_a_quarter(wrong: f
     run = ClosureRun(built)
     run.run()
     feedback, right = run.stiffness, built.model.pair_solref.copy()
-    touching = [pair.pair for pair in feedback.pairs(run.data) if pair.touching]
+    touching = touching_pairs(run)
     built.model.pair_solref[:] *= wrong
     mujoco.mj_step(built.model, run.data)
     feedback.correct(run.data, feedback.next_row)
