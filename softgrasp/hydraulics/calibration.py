@@ -2,8 +2,7 @@
 
 The problem (an arm and its recordings, in YAML with CSV tables), the simulation of the recordings
 with other parameters, one least-squares stage, and the result. ``assess_arm`` assesses the
-residuals by a χ² test against the errors of recording and model, by F tests of offsets and delays,
-and by other readings of the axes, as for fingers (``softgrasp.calibration.credibility``).
+residuals by a χ² test against the errors of recording and model.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations, pairwise
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -22,15 +21,10 @@ from pydantic import Field, model_validator
 
 from softgrasp import __version__
 from softgrasp.calibration import (
-    Assessment,
     Block,
     CalibrationStatus,
     Credibility,
     ExtensionResult,
-    Finding,
-    Hypothesis,
-    MisfitTest,
-    Nuisance,
     PlausibleQuantity,
     Search,
     Stage,
@@ -537,94 +531,35 @@ def arm_result_from(problem: ArmCalibrationProblem, fields: dict[str, Any]) -> A
 
 ASSUMED = {"m": 2e-3, "rad": math.radians(1.0)}
 """Error of a recorded value where none is declared, by unit."""
-AXES = {
-    "the axes x and y are exchanged": ((1, 1.0), (0, 1.0), (2, 1.0)),
-    "x has the other sign": ((0, -1.0), (1, 1.0), (2, 1.0)),
-    "y has the other sign": ((0, 1.0), (1, -1.0), (2, 1.0)),
-    "x and y have the other sign (the base is rotated by 180°)": ((0, -1.0), (1, -1.0), (2, 1.0)),
-    "z has the other sign": ((0, 1.0), (1, 1.0), (2, -1.0)),
-}
-"""Other readings of the axes: column and sign of x, y and z."""
 
 
 def assess_arm(problem: ArmCalibrationProblem, stage: Stage, position: Array) -> Credibility:
-    """Assess the fit of an arm.
+    """Assess the fit of an arm by the sizes of its recordings, and by a χ² test.
+
+    The errors of the test are those of recording, and of the model relative to the motion, as most
+    of a coordinate may be the length of the arm.
 
     Args:
         problem: Calibration problem.
         stage: Its stage.
         position: Fitted parameters, (p,).
     """
-    fit = ArmFit(
-        problem, stage, position, [motion for motion in problem.motions if not motion.held_out]
+    declared = problem.measurement_error(stage.unit)
+    spans = np.concatenate([
+        np.broadcast_to(np.ptp(np.array(motion.rows), axis=0), np.shape(motion.rows)).ravel()
+        for motion in problem.motions
+        if not motion.held_out
+    ])  # fmt: skip
+    test = StageFit(problem, stage, position).chi_square(
+        ASSUMED[stage.unit] if declared is None else declared,
+        "assumed" if declared is None else "declared",
+        problem.model_error * spans,
+        len(position),
     )
-    test = fit.misfit_test()
-    done = fit.assess() if test.rejected else Assessment(test, [], [], fit)
     quantities = tuple(_quantities(problem))
-    findings = [*_copies(problem), *implausible(quantities), *done.findings]
+    findings = [*implausible(quantities), *test.findings]
     findings.sort(key=lambda one: not one.refutes)
-    return Credibility((test,), quantities, tuple(findings), tuple(done.alternatives))
-
-
-@dataclass(frozen=True)
-class ArmFit(StageFit):
-    """Fit of an arm to recorded motions."""
-
-    motions: list[ArmMotion]
-
-    def misfit_test(self) -> MisfitTest:
-        """Test the residuals by χ², with a model error relative to the motion."""
-        stage, declared = self.stage, self.problem.measurement_error(self.stage.unit)
-        error = ASSUMED[stage.unit] if declared is None else declared
-        # relative to the motion, as most of a coordinate may be the length of the arm
-        spans = np.concatenate([
-            np.broadcast_to(np.ptp(np.array(motion.rows), axis=0), np.shape(motion.rows)).ravel()
-            for motion in self.motions
-        ])  # fmt: skip
-        source = "assumed" if declared is None else "declared"
-        by_model = self.problem.model_error * spans
-        return self.chi_square(error, source, by_model, len(self.position))
-
-    def hypotheses(self) -> Iterator[Hypothesis]:
-        """Yield an offset of each recorded column, a delay of each motion, and other axes."""
-        simulated = self.stage.simulate(self.position[None])[0]
-        unit, material = ("mm", 5e-3) if self.stage.unit == "m" else ("°", 0.02)
-        ends = np.cumsum([np.size(motion.rows) for motion in self.motions])
-        columns = [motion.columns for motion in self.motions]
-        number = np.concatenate([
-            np.tile(np.arange(len(names)), len(one.rows))
-            for one, names in zip(self.motions, columns, strict=True)
-        ])  # fmt: skip
-        if all(names == columns[0] for names in columns):
-            for index, name in enumerate(columns[0]):
-                effect = (number == index).astype(float)
-                sentence = f"{name} is {{}} too large in all rows"
-                yield Nuisance(sentence, effect, unit, material)
-        for one, end in zip(self.motions, ends.tolist(), strict=True):
-            rows = simulated[end - np.size(one.rows) : end].reshape(np.shape(one.rows))
-            effect = np.zeros(len(simulated))
-            slopes = np.gradient(rows, np.array(one.times), axis=0)
-            effect[end - rows.size : end] = -np.nan_to_num(slopes).ravel()
-            sentence = f"the recording of {one.name or 'a motion'} is {{}} late"
-            yield Nuisance(sentence, effect, "ms", 5e-3)
-        width = 3 if self.motions[0].ends else 2
-        rows = self.stage.measured.reshape(-1, width)
-        for reading, axes in AXES.items():
-            if width == 3 or "z" not in reading:
-                read = [sign * rows[:, column] for column, sign in axes[:width]]
-                yield reading, self.stage.reread(np.column_stack(read).ravel())
-
-
-def _copies(problem: ArmCalibrationProblem) -> Iterator[Finding]:
-    named = zip(problem.labels, problem.motions, strict=True)
-    for (name, a), (other, b) in combinations(named, 2):
-        if a.rows != b.rows or np.ptp(a.rows) == 0.0:
-            continue
-        same = (a.pressures, a.torques, a.start) == (b.pressures, b.torques, b.start)
-        sentence = f"arm: the recordings of {name} and {other} are equal to the last digit; " + (
-            "it counts twice" if same else "one of them is a copy"
-        )
-        yield Finding("arm", sentence, refutes=not same)
+    return Credibility((test,), quantities, tuple(findings), ())
 
 
 def _quantities(problem: ArmCalibrationProblem) -> Iterator[PlausibleQuantity]:

@@ -44,7 +44,7 @@ def run_twin_demo(directory: Path, *, renderer: str, video: bool, report: bool, 
         SoftgraspError: Something is wrong or missing.
     """
     from softgrasp.twin.files import load_twin
-    from softgrasp.twin.record import TABLE, read_twin_record
+    from softgrasp.twin.record import RECORD, read_twin_record
     from softgrasp.twin.report import write_twin_report
 
     twin = load_twin()
@@ -53,7 +53,7 @@ def run_twin_demo(directory: Path, *, renderer: str, video: bool, report: bool, 
     with terminal.progress_bar() as update:
         update(f"running the twin for {SECONDS:g} s", None)
         asyncio.run(_serve_twin(twin, directory))
-        record, written = read_twin_record(directory), [directory / TABLE]
+        record, written = read_twin_record(directory), [directory / RECORD]
         if report:
             written += write_twin_report(
                 record,
@@ -70,12 +70,12 @@ def _clear_earlier_twin_files(directory: Path) -> None:
     """Remove the record of an earlier run; files that no run wrote stay."""
     from softgrasp.plugin_api import remove_written
     from softgrasp.rendering import video_names
-    from softgrasp.twin.record import JOURNAL, TABLE, TWIN_FILE
-    from softgrasp.twin.report import IMAGE, PRESSURE, REPORT, TIMING, TIPS, VIDEO
+    from softgrasp.twin.record import RECORD, TWIN_FILE
+    from softgrasp.twin.report import IMAGE, PRESSURE, REPORT, TIPS, VIDEO
 
-    figures = (PRESSURE, TIPS, TIMING)
+    figures = (PRESSURE, TIPS)
     numbers = tuple(Path(name).with_suffix(".csv").name for name in figures)
-    written = (TWIN_FILE, JOURNAL, TABLE, REPORT, IMAGE, *video_names(VIDEO), *figures, *numbers)
+    written = (TWIN_FILE, RECORD, REPORT, IMAGE, *video_names(VIDEO), *figures, *numbers)
     remove_written(directory, written)
 
 
@@ -142,7 +142,7 @@ def run(
     require_shipped("twins", twin)
     from softgrasp.errors import DescriptionError, SafeStopError
     from softgrasp.twin.files import load_twin
-    from softgrasp.twin.record import JOURNAL, TABLE, read_twin_record
+    from softgrasp.twin.record import RECORD, read_twin_record
     from softgrasp.twin.report import write_twin_report
 
     described = _at(load_twin(twin), controller)
@@ -172,8 +172,7 @@ def run(
         if close is not None:
             close()
     record = read_twin_record(directory)
-    assert not (directory / JOURNAL).exists()
-    written = [directory / TABLE]
+    written = [directory / RECORD]
     if not no_report:
         written += write_twin_report(record, directory, renderer=renderer)
     print_record(record, written, json=json)

@@ -416,7 +416,7 @@ async def run_twin(
         Table of the record.
 
     Raises:
-        BackendUnavailable: pymodbus, pandas or pyarrow is not installed.
+        BackendUnavailable: pymodbus is not installed.
         ResultError: The directory contains a record already, or cannot be written.
         SafeStopError: The controller could not be stopped safely at the end; the record is
             complete.

@@ -1,9 +1,8 @@
-"""Record of a twin run: a journal while it runs, a parquet table at the end.
+"""Record of a twin run: a file of JSON lines.
 
 A row describes one cycle of the loop. Rows are flushed to the operating system at once and
-synced to the disk once a second, so that a power failure loses no more than that. A killed run
-leaves its journal, which is read like the table. ``replay`` recomputes the shape from a
-recorded row.
+synced to the disk once a second, so that a power failure loses no more than that. ``replay``
+recomputes the shape from a recorded row.
 """
 
 from __future__ import annotations
@@ -12,20 +11,17 @@ import contextlib
 import json
 import os
 from collections.abc import Iterator, Sequence
-from importlib.util import find_spec
-from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 from pydantic import ValidationError
 
-from softgrasp.errors import BackendUnavailable, DescriptionError, ResultError
+from softgrasp.errors import DescriptionError, ResultError
 from softgrasp.mechanics import Array
 from softgrasp.plugin_api import (
     Vec3,
     Vec4,
-    atomic_path,
     json_from,
     note_written,
     read_json,
@@ -36,13 +32,11 @@ from softgrasp.twin.description import FlangeSample, Twin
 from softgrasp.twin.piecewise_bending import TwinShape, twin_shape
 from softgrasp.twin.pneumatic_controller import ControllerReading
 
-TWIN_FILE, JOURNAL, TABLE = "twin.json", "record.jsonl", "record.parquet"
+TWIN_FILE, RECORD = "twin.json", "record.jsonl"
 FORCED = 1.0
 """Period at which rows are synced to the disk [s]."""
 NEEDED = frozenset(["number", "time", "latency", "lateness", "missed", "connected", "events"])
 """Columns of every row."""
-BLOCK = 1_000
-"""Number of rows that are converted to the table at once."""
 SCHEMA = 1
 """Version of these files; larger numbers are newer."""
 READ = ("positive_on", "negative_on", "positive_target", "negative_target", "pressure")
@@ -137,26 +131,23 @@ class TwinRecorder:
         twin: Digital twin.
 
     Raises:
-        BackendUnavailable: pandas or pyarrow is not installed.
         ResultError: The directory contains a record, or cannot be written.
     """
 
     def __init__(self, directory: Path, twin: Twin) -> None:
-        require_tables()
-        for name in (JOURNAL, TABLE):
-            if (directory / name).exists():
-                raise ResultError(
-                    f"{directory / name}: expected no record here yet, found one; choose another "
-                    "directory with --out, or move it away"
-                )
-        self.directory, self.rows, self._forced = directory, 0, 0.0
+        self.path, self.rows, self._forced = directory / RECORD, 0, 0.0
+        if self.path.exists():
+            raise ResultError(
+                f"{self.path}: expected no record here yet, found one; choose another directory "
+                "with --out, or move it away"
+            )
         document = {"schema": SCHEMA, "twin": twin.model_dump(mode="json")}
         write_text(directory / TWIN_FILE, json.dumps(document, indent=1) + "\n")
         try:
-            self._file = (directory / JOURNAL).open("x", encoding="utf-8")
-            note_written(directory / JOURNAL, grows=True)
+            self._file = self.path.open("x", encoding="utf-8")
+            note_written(self.path, grows=True)
         except OSError as error:
-            raise ResultError(f"{directory / JOURNAL}: {error.strerror or error}") from error
+            raise ResultError(f"{self.path}: {error.strerror or error}") from error
 
     def add(self, row: TwinRow) -> None:
         """Write a row and flush it to the operating system.
@@ -172,15 +163,14 @@ class TwinRecorder:
                 self._forced = row.time
         except OSError as error:
             raise ResultError(
-                f"{self.directory / JOURNAL}: expected space for a row, found: "
-                f"{error.strerror or error}"
+                f"{self.path}: expected space for a row, found: {error.strerror or error}"
             ) from error
         self.rows += 1
 
     def close(self) -> Path:
-        """Write the table and remove the journal; return the table's path."""
+        """Sync the rows to the disk, close the file and return its path."""
         if self._file.closed:
-            return self.directory / TABLE
+            return self.path
         try:
             os.fsync(self._file.fileno())
             self._file.close()
@@ -188,12 +178,9 @@ class TwinRecorder:
             with contextlib.suppress(OSError):
                 self._file.close()
             raise ResultError(
-                f"{self.directory / JOURNAL}: expected space for the file, found: "
-                f"{error.strerror or error}"
+                f"{self.path}: expected space for the file, found: {error.strerror or error}"
             ) from error
-        _write_table(self.directory / JOURNAL, self.directory / TABLE)
-        (self.directory / JOURNAL).unlink()
-        return self.directory / TABLE
+        return self.path
 
     def __enter__(self) -> Self:
         return self
@@ -207,7 +194,7 @@ class TwinRecorder:
 
 
 def _rows(path: Path) -> Iterator[dict[str, Any]]:
-    """Read the rows of a journal one after the other, without a last one that is cut off."""
+    """Read rows one after the other, without a last one that is cut off."""
     with path.open(encoding="utf-8", errors="replace", newline="\n") as file:
         for number, line in enumerate(file, 1):
             if not line.endswith("\n"):
@@ -227,20 +214,17 @@ def read_twin_record(directory: str | Path) -> TwinRecord:
 
     Raises:
         ResultError: There is none, it has a newer version, or cannot be read.
-        BackendUnavailable: pandas or pyarrow is not installed.
     """
     directory = Path(directory)
     twin = _twin(directory / TWIN_FILE)
-    if (directory / TABLE).is_file():
-        return TwinRecord(twin, _table(directory / TABLE), broken=False)
-    journal = directory / JOURNAL
-    if not journal.is_file():
-        raise ResultError(f"{directory}: expected {TABLE} or {JOURNAL}, found neither")
-    with journal.open("rb") as file:
+    path = directory / RECORD
+    if not path.is_file():
+        raise ResultError(f"{directory}: expected {RECORD}, found no such file")
+    with path.open("rb") as file:
         end = file.seek(0, os.SEEK_END)
         file.seek(max(end - 1, 0))
         broken = file.read(1) not in (b"", b"\n")
-    return TwinRecord(twin, list(_rows(journal)), broken)
+    return TwinRecord(twin, list(_rows(path)), broken)
 
 
 def _twin(path: Path) -> Twin:
@@ -260,68 +244,6 @@ def _twin(path: Path) -> Twin:
     except (ValidationError, DescriptionError) as error:
         first = str(error).splitlines()[0]
         raise ResultError(f"{path}: expected the twin of a record, found: {first}") from None
-
-
-def _table(path: Path) -> list[dict[str, Any]]:
-    require_tables()
-    import pandas as pd
-
-    try:
-        table = pd.read_parquet(path)
-    except (OSError, ValueError) as error:
-        raise ResultError(f"{path}: expected a table, found: {error}") from None
-    if not set(table.columns) >= NEEDED:
-        lacking = ", ".join(sorted(NEEDED - set(table.columns)))
-        raise ResultError(f"{path}: expected the columns of a record, missing: {lacking}")
-    plain = table.astype(object).where(table.notna(), None)
-    return [{str(name): value for name, value in row.items()} for row in plain.to_dict("records")]
-
-
-def _write_table(journal: Path, path: Path) -> None:
-    """Convert a journal to a parquet file, atomically; only a block of rows is in memory.
-
-    Raises:
-        ResultError: The journal cannot be read, or the file cannot be written.
-    """
-    import pyarrow as pa
-    from pyarrow.parquet import ParquetWriter
-
-    schema = pa.schema(_column_types(journal))
-    with atomic_path(path) as temporary, ParquetWriter(temporary, schema) as writer:
-        rows = _rows(journal)
-        while block := list(islice(rows, BLOCK)):
-            writer.write_table(pa.Table.from_pylist(block, schema))
-
-
-def _column_types(journal: Path) -> list[tuple[str, Any]]:
-    """Return the columns of a journal and their types, after reading all of it."""
-    import pyarrow as pa
-
-    kinds: dict[str, set[type]] = {}
-    for row in _rows(journal):
-        for name, value in row.items():
-            kinds.setdefault(name, set()).add(type(value))
-    types = {bool: pa.bool_(), int: pa.int64(), float: pa.float64(), str: pa.string()}
-    columns: list[tuple[str, Any]] = []
-    for name, present in kinds.items():
-        present -= {type(None)}
-        if float in present:
-            present -= {int}
-        columns.append((name, types[present.pop()] if len(present) == 1 else pa.null()))
-    return columns
-
-
-def require_tables() -> None:
-    """Check that the libraries for tables are installed.
-
-    Raises:
-        BackendUnavailable: pandas or pyarrow is not installed.
-    """
-    missing = [name for name in ("pandas", "pyarrow") if find_spec(name) is None]
-    if missing:
-        raise BackendUnavailable(
-            f"the record of a twin needs {' and '.join(missing)}; pip install 'softgrasp[twin]'"
-        )
 
 
 # Replay

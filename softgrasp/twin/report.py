@@ -1,4 +1,4 @@
-"""HTML report and figures of a twin's record: pressure, curvature, tips, timing of the loop."""
+"""HTML report and figures of a twin's record: pressure, curvature and tips."""
 
 from __future__ import annotations
 
@@ -21,13 +21,11 @@ from softgrasp.twin.piecewise_bending import TwinShape
 from softgrasp.twin.record import TwinRecord, replay
 from softgrasp.twin.viewer import FPS, SIZE, TwinCamera, record_twin_video
 
-REPORT, IMAGE, VIDEO, PRESSURE, TIPS, TIMING = (
-    "report.html", "twin.png", "twin.mp4", "pressure.png", "tips.png", "timing.png",
+REPORT, IMAGE, VIDEO, PRESSURE, TIPS = (
+    "report.html", "twin.png", "twin.mp4", "pressure.png", "tips.png",
 )  # fmt: skip
 HEIGHT = 2.8
 MARGINS, GAPS = (0.75, 0.2, 0.5, 0.3), (0.7, 0.4)
-SHORTEST = 0.01
-"""Smallest time on a logarithmic axis [ms]."""
 Rows = Sequence[dict[str, Any]]
 
 
@@ -76,7 +74,6 @@ def write_twin_report(
         drawn = [
             ("Pressure and curvature", draw_pressures(record, directory / PRESSURE)),
             ("Tips", draw_tips(record, directory / TIPS)),
-            ("Timing of the loop", draw_timing(record.rows, directory / TIMING)),
         ]
     events = [(f"{row['time']:.2f} s", row["events"]) for row in record.rows if row["events"]]
     html = templates().get_template("twin.html.j2").render(
@@ -183,16 +180,11 @@ def draw_pressures(record: TwinRecord, path: Path) -> Path:
 
 
 @contextmanager
-def _side_by_side(path: Path, count: int) -> Iterator[tuple[Any, style.Table, list[Any]]]:
-    with style.figure(path, HEIGHT) as (figure, table):
-        grid = style.panels(figure, 1, count, margins=MARGINS, gaps=GAPS)
-        yield figure, table, [figure.add_subplot(grid[0, column]) for column in range(count)]
-
-
-@contextmanager
 def _over_time(path: Path, time: Array, count: int) -> Iterator[tuple[style.Table, list[Any]]]:
     """Open a figure of panels over time, each with a legend."""
-    with _side_by_side(path, count) as (figure, table, panels):
+    with style.figure(path, HEIGHT) as (figure, table):
+        grid = style.panels(figure, 1, count, margins=MARGINS, gaps=GAPS)
+        panels = [figure.add_subplot(grid[0, column]) for column in range(count)]
         yield table, panels
         for axes in panels:
             style.time_limits(axes, time)
@@ -227,32 +219,4 @@ def draw_tips(record: TwinRecord, path: Path) -> Path:
                 table.plot(panels[1], time, gap, name, color=color, ls=dashes,
                            label=f"finger {number}")  # fmt: skip
             panels[1].set_title("distance of the tip in MuJoCo from the arcs [mm]")
-    return path
-
-
-def draw_timing(rows: Rows, path: Path) -> Path:
-    """Draw the latency of answers and the lateness of cycles.
-
-    Raises:
-        ResultError: The file cannot be written.
-    """
-    time = column(rows, "time")
-    with _side_by_side(path, 2) as (_, table, (left, right)):
-        labels = {"latency": "answer time of the controller", "lateness": "lateness of a cycle"}
-        for color, (name, label) in enumerate(labels.items()):
-            values = 1e3 * column(rows, name)
-            table.plot(left, time, values, f"{name} [ms]", ls="", marker=".", markersize=2.5,
-                       color=style.SERIES[color], label=label)  # fmt: skip
-            ordered = np.sort(values).clip(SHORTEST)
-            fractions = np.arange(1, len(ordered) + 1) / len(ordered)
-            table.plot(right, ordered, 100.0 * fractions, f"cycles within that {name} [%]",
-                       f"{name}, sorted [ms]", color=style.SERIES[color], label=label)  # fmt: skip
-        left.set_title("time [ms]")
-        left.set_xlabel("time [s]")
-        right.set_title("cycles within that time [%]")
-        right.set_xlabel("[ms]")
-        right.set_xscale("log")
-        right.xaxis.set_major_formatter("{x:g}")
-        style.time_limits(left, time)
-        left.legend(loc="upper right", markerscale=4.0, framealpha=0.9)
     return path

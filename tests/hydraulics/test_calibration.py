@@ -13,7 +13,7 @@ import pytest
 import softgrasp as sg
 from softgrasp.calibration.result import load_any_calibration
 from softgrasp.cli import main
-from softgrasp.hydraulics.calibration import ArmTestRig, _copies, arm_stage
+from softgrasp.hydraulics.calibration import ArmTestRig, arm_stage
 from softgrasp.hydraulics.files import save_hydraulic_arm
 from softgrasp.report.calibration import write_calibration_report
 from softgrasp.report.saved import write_report_from
@@ -89,7 +89,7 @@ def changed(motion: sg.hydraulics.ArmMotion, change: Any) -> sg.hydraulics.ArmMo
     ("change", "message"),
     [
         pytest.param(lambda ends: 1e3 * ends, "compare mm and m", marks=pytest.mark.slow),
-        (lambda ends: ends + np.array([0.03, 0.0, 0.0]), "x is 29 mm too large in all rows"),
+        (lambda ends: ends + np.array([0.03, 0.0, 0.0]), "larger than the assumed error"),
         pytest.param(
             lambda ends: np.array([0.0, 0.0, 2.0 * ends[0, 2]]) - ends,
             "larger than the assumed error",
@@ -104,12 +104,6 @@ def test_recordings_that_cannot_be_right_are_not_credible(change: Any, message: 
     assert not result.credibility.credible
     assert result.status.name == "NOT_CREDIBLE"
     assert any(message in one.sentence for one in result.credibility.findings)
-
-
-def test_copied_recordings_are_reported() -> None:
-    (finding,) = _copies(problem(noisy(3), noisy(3, pressures=(1e5, 0.0, 0.0)), find=("EI",)))
-    assert finding.refutes
-    assert "one of them is a copy" in finding.sentence
 
 
 def test_bends_in_time_and_held_out_motions_serve_as_well() -> None:
@@ -241,7 +235,7 @@ def test_the_command_line_refuses_recordings_of_an_arm_that_are_not_credible(
     assert main(["calibrate", str(path), "--out", str(out)]) == 1
     page = (out / "report.html").read_text("utf-8")
     assert '<li class="bad"><strong>The fit is not credible' in page
-    assert "too large in all rows" in page
+    assert "larger than the assumed error" in page
     assert "the fit is not credible" in (out / "arm.yaml").read_text("utf-8")
     assert main(["calibrate", str(path), "--out", str(out), "--force", "--accept"]) == 0
 

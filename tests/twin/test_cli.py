@@ -57,8 +57,8 @@ async def close(port: int) -> None:
 def test_a_run_writes_record_figures_and_report(record):
     names = {path.name for path in record.glob("[!.]*")}
     assert names == {
-        "twin.json", "record.parquet", "twin.png", "pressure.png", "pressure.csv", "tips.png",
-        "tips.csv", "timing.png", "timing.csv", "report.html",
+        "twin.json", "record.jsonl", "twin.png", "pressure.png", "pressure.csv", "tips.png",
+        "tips.csv", "report.html",
     }  # fmt: skip
     page = (record / "report.html").read_text()
     assert "Record of the twin" in page

@@ -11,7 +11,7 @@ import pytest
 
 from softgrasp.errors import BadAnswerError, ConnectionLostError
 from softgrasp.twin.pneumatic_controller import Command
-from softgrasp.twin.record import JOURNAL, TwinRecorder, TwinRow
+from softgrasp.twin.record import RECORD, TwinRecorder, TwinRow
 from tests.twin.twins import Bench, BreakingLink, light_twin
 
 TURNS_OF_AN_HOUR = 180_000
@@ -79,7 +79,7 @@ def an_hour(directory: Path, rotations: int, seed: int) -> tuple[Bench, BadLink]
     with TwinRecorder(directory, rig.twin) as recorder:
         rig.loop.keep(recorder.add, Restless(rig, seed))
         asyncio.run(rig.run(rotations))
-        lines = (directory / JOURNAL).read_text().splitlines()
+        lines = (directory / RECORD).read_text().splitlines()
     rig.rows = [json.loads(line) for line in lines]
     return rig, link
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -10,11 +9,9 @@ import pytest
 
 from softgrasp.errors import ResultError
 from softgrasp.twin.record import (
-    JOURNAL,
-    TABLE,
+    RECORD,
     TWIN_FILE,
     TwinRecorder,
-    TwinRow,
     read_twin_record,
     replay,
 )
@@ -22,9 +19,6 @@ from softgrasp.twin.report import key_numbers
 from tests.conftest import limited_file_size
 from tests.twin.test_loop import CLOSE, At
 from tests.twin.twins import Bench
-
-ROW = (0.0, 0.001, 0, None, None, None, None, np.zeros((3, 3)), ())
-"""Fields of a row after its number and time."""
 
 
 def recorded(directory: Path, rotations: int = 40) -> Bench:
@@ -40,26 +34,7 @@ def test_rows_round_trip_exactly(tmp_path):
     record = read_twin_record(tmp_path)
     assert record.twin == rig.twin
     assert not record.broken
-    assert not (tmp_path / JOURNAL).exists()
-    names = {name for row in rig.rows for name in row.document()}
-    for row, result in zip(rig.rows, record.rows, strict=True):
-        assert result == dict.fromkeys(names) | row.document()
-
-
-def test_the_table_is_written_in_the_memory_of_a_block(tmp_path, monkeypatch):
-    monkeypatch.setattr("softgrasp.twin.record.BLOCK", 50)
-    rig, peaks = Bench(), []
-    for count in (10, 100, 600):
-        recorder = TwinRecorder(tmp_path / str(count), rig.twin)
-        for number in range(count):
-            recorder.add(TwinRow(number, 0.05 * number, *ROW))
-        if count > 10:  # the first loads libraries
-            tracemalloc.start()
-        recorder.close()
-        peaks.append(tracemalloc.get_traced_memory()[1])
-        tracemalloc.stop()
-    assert len(read_twin_record(tmp_path / "600").rows) == 600
-    assert peaks[2] - peaks[1] < 100.0 * 500  # bytes a row; a whole table takes 3,000
+    assert record.rows == [row.document() for row in rig.rows]
 
 
 def test_a_recorded_row_has_the_shape_that_the_loop_had(tmp_path):
@@ -76,12 +51,12 @@ def test_a_recorded_row_has_the_shape_that_the_loop_had(tmp_path):
             np.testing.assert_array_equal(shape[1], row.joints)
 
 
-def test_a_run_that_was_killed_is_read_from_its_journal(tmp_path):
+def test_a_run_that_was_killed_is_read_from_its_rows(tmp_path):
     rig = Bench()
     recorder = TwinRecorder(tmp_path, rig.twin)
     rig.loop.keep(recorder.add)
     asyncio.run(rig.run(20))
-    journal = tmp_path / JOURNAL
+    journal = tmp_path / RECORD
     whole = journal.read_text()
     record = read_twin_record(tmp_path)
     assert len(record.rows) == 21
@@ -107,16 +82,13 @@ def test_invalid_records_are_reported(tmp_path):
     with pytest.raises(ResultError, match=r"found 99; it was written by a newer softgrasp"):
         read_twin_record(tmp_path)
     (tmp_path / TWIN_FILE).write_text(json.dumps(document))
-    (tmp_path / TABLE).write_bytes(b"PAR1 and nothing else")
-    with pytest.raises(ResultError, match=r"record.parquet: expected a table, found"):
+    (tmp_path / RECORD).unlink()
+    with pytest.raises(ResultError, match=r"expected record.jsonl, found no such file"):
         read_twin_record(tmp_path)
-    (tmp_path / TABLE).unlink()
-    with pytest.raises(ResultError, match=r"expected record.parquet or record.jsonl"):
-        read_twin_record(tmp_path)
-    (tmp_path / JOURNAL).write_text("{}\nnonsense\n")
+    (tmp_path / RECORD).write_text("{}\nnonsense\n")
     with pytest.raises(ResultError, match=r"record.jsonl:1: expected a row"):
         read_twin_record(tmp_path)
-    (tmp_path / JOURNAL).write_text("")
+    (tmp_path / RECORD).write_text("")
     assert read_twin_record(tmp_path).rows == []
     for wrong in ({"schema": "x", "twin": {}}, {"schema": 1}, {"schema": 1, "twin": {"name": 3}}):
         (tmp_path / TWIN_FILE).write_text(json.dumps(wrong))
