@@ -33,8 +33,8 @@ from softgrasp.sweeps.run import CHECKS, sweep
 
 if __name__ == "__main__":  # not in the workers of sweeps, which read this file again
     import warp
-
     from softgrasp.backends.warp.device import default_device
+
     from softgrasp.backends.warp.rows import MESHES, WarpRows, rows_of
     from softgrasp.backends.warp.worlds import WorldBatch
     from softgrasp.envs.task_env import TaskVectorEnv

@@ -20,10 +20,10 @@ from typing import IO
 
 from softgrasp.backends.ode import bindings
 from softgrasp.backends.ode.controller_api import OdeWorld, Session, controller_of, install
+from softgrasp.backends.processes import process_group
 from softgrasp.backends.wbt.parser import MAX_DEPTH, World, read_world
 from softgrasp.backends.wbt.schema import list_held_nodes, texts
 from softgrasp.backends.wbt.validation import problems
-from softgrasp.backends.webots.launcher import process_group
 from softgrasp.errors import BackendUnavailable, DivergedError, SimulationError, SoftgraspError
 
 WITHOUT_MOTION = {"Appearance", "Fog", "Material", "TexturedBackground", "TexturedBackgroundLight"}

@@ -50,7 +50,7 @@ class WarpRun(ClosureRun):
         Args:
             built: The scene.
             progress: Called with the simulated time [s] from time to time.
-            device: Device of Warp; by default that of ``device.default_device``.
+            device: Device of Warp; by default that of ``worlds.default_device``.
 
         Raises:
             BackendUnavailable: MuJoCo Warp is not installed.

@@ -23,7 +23,7 @@ import warp
 from numpy.typing import NDArray
 
 from softgrasp.backends.warp import kernels
-from softgrasp.backends.warp.device import (
+from softgrasp.backends.warp.worlds import (
     Graph,
     assign,
     capacity,

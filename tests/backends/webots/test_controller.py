@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import subprocess
 import sys
@@ -12,11 +13,12 @@ import pytest
 
 import softgrasp as sg
 from softgrasp.backends.webots.backend import ImportedRun, world_and_job
-from softgrasp.backends.webots.project import write_project
+from softgrasp.backends.webots.project import SCRIPT, write_project
 from softgrasp.errors import BuildError
 from softgrasp.evaluation.result_builder import result_of
 from softgrasp.model.scene import CompiledScene
 from softgrasp.pipeline import compile_scene
+from softgrasp.sim import laws
 from softgrasp.sim.run_record import EngineRecord
 from tests.conftest import Golden
 from tests.sim.engines import require_engine
@@ -120,3 +122,21 @@ def test_a_motion_that_diverges_is_a_result() -> None:
     result = sg.simulate(scene, backend="ode")
     assert result.status is sg.GraspStatus.DIVERGED
     assert len(result.time) < 301
+
+
+OLDEST = (3, 7)
+"""Version of Python that Webots may find; the controller's files are written for it."""
+
+
+@pytest.mark.parametrize("file", [SCRIPT, Path(laws.__file__)], ids=lambda file: file.name)
+def test_it_is_understood_by_an_old_python(file: Path) -> None:
+    tree = ast.parse(file.read_text("utf-8"), feature_version=OLDEST)
+    words = {
+        keyword.arg
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "zip"
+        for keyword in node.keywords
+    }
+    assert "strict" not in words  # 3.10
+    top = [node for node in tree.body if isinstance(node, (ast.Assign, ast.AnnAssign))]
+    assert not any(isinstance(node.value, ast.Subscript) for node in top)  # int[...] of 3.9

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from softgrasp.backends import processes
 from softgrasp.backends.webots import launcher
 from softgrasp.backends.webots.launcher import Webots, find_webots
 from softgrasp.errors import BackendUnavailable
@@ -114,7 +115,7 @@ def test_a_program_that_does_not_answer(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, bare_machine: Path, golden: Golden
 ) -> None:
     monkeypatch.setattr(launcher, "ANSWER_TIME", 0.5)
-    monkeypatch.setattr(launcher, "GRACE", 0.1)
+    monkeypatch.setattr(processes, "GRACE", 0.1)
     number = tmp_path / "number"
     body = f"Path({str(number)!r}).write_text(str(os.getpid())); time.sleep(600)"
     program(bare_machine / "webots", body)

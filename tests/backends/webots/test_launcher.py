@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from softgrasp.backends import processes
 from softgrasp.backends.webots import launcher
 from softgrasp.backends.webots.launcher import run_world
 from softgrasp.errors import BackendUnavailable, ResultError, SimulationError
@@ -24,7 +25,7 @@ def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", f"{tmp_path}/programs:/usr/bin:/bin")
     monkeypatch.setenv("DISPLAY", ":7")
     monkeypatch.delenv("LIBGL_ALWAYS_SOFTWARE", raising=False)
-    monkeypatch.setattr(launcher, "GRACE", 0.1)
+    monkeypatch.setattr(processes, "GRACE", 0.1)
 
 
 @pytest.fixture
@@ -236,7 +237,7 @@ def test_ctrl_c_ends_everything(
     pause = interrupted_once_there(tmp_path / "stubborn.pid")
     monkeypatch.setattr(launcher, "sleep", pause)
     if twice:
-        monkeypatch.setattr(launcher, "GRACE", 600.0)
+        monkeypatch.setattr(processes, "GRACE", 600.0)
         monkeypatch.setattr(time, "sleep", pause)
     with pytest.raises(KeyboardInterrupt):
         run("stubborn(); time.sleep(600)")
