@@ -153,7 +153,7 @@ def arm_report_html(run: ArmRun, shown: list[Figure], arm_video: ArmVideo | None
     return templates().get_template("hydraulic.html.j2").render(
         version=__version__,
         title=f"{run.arm.name} under the torques of its motors",
-        summary=summary(run),
+        summary=f"{len(run.arm.sections)} sections, {run.times[-1]:g} s: {tip_clause(run)}",
         keys=key_numbers(run),
         video=embed(arm_video.path) if arm_video else "",
         video_note=note,
@@ -178,22 +178,6 @@ def _rows(run: ArmRun) -> list[tuple[str, str]]:
     ]
 
 
-def summary(run: ArmRun) -> str:
-    """Summarise the run in one or two sentences."""
-    sentences = [f"{len(run.arm.sections)} sections, {run.times[-1]:g} s."]
-    for index, move in enumerate(arm_moves(run), 1):
-        how = "it does not settle within the run"
-        if move.settling is not None:
-            how = f"the settling time is {move.settling:.2f} s"
-        sentences.append(
-            f"Change {index} of the torques, from {move.begin:g} to {move.command_end:g} s, moves "
-            f"the tip by {move.distance:.3f} m; {how}."
-        )
-    if len(sentences) == 1:
-        sentences.append("The torques do not change, so that only its weight moves the arm.")
-    return " ".join(sentences)
-
-
 def key_numbers(run: ArmRun) -> list[tuple[str, str]]:
     """Return names and values of the main results."""
     fastest = int(np.argmax(run.speeds[:, -1]))
@@ -207,10 +191,6 @@ def key_numbers(run: ArmRun) -> list[tuple[str, str]]:
             f"{run.speeds[fastest, -1]:.2f} m/s at {run.times[fastest]:.2f} s",
         ),
         ("Largest Reynolds number in a tube", f"{run.largest_reynolds:.0f}"),
-        *(
-            (f"Settling time of change {i}", settle(move))
-            for i, move in enumerate(arm_moves(run), 1)
-        ),
     ]
 
 

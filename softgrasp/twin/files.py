@@ -1,19 +1,16 @@
-"""Files of digital twins, in YAML, CSV and JSON Lines.
+"""Files of digital twins, in YAML and CSV.
 
 Cameras, twins, pressure fits, register maps and robot programs are YAML files; shipped ones have
-names. Flange poses are CSV tables or JSON Lines with the columns ``time_s, x_mm, y_mm, z_mm, qw,
-qx, qy, qz``; measured bending angles of a finger's pieces are CSV tables with ``pressure_kpa``
-and ``angle_1_deg``, ``angle_2_deg``, … from the base outwards (also in Pa, bar, psi and rad), where
+names. Flange poses are CSV tables with the columns ``time_s, x_mm, y_mm, z_mm, qw, qx, qy, qz``;
+measured bending angles of a finger's pieces are CSV tables with ``pressure_kpa`` and
+``angle_1_deg``, ``angle_2_deg``, … from the base outwards (also in Pa, bar, psi and rad), where
 lines that begin with # are comments. Numbers are written with all digits.
 """
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -22,7 +19,7 @@ import numpy as np
 
 from softgrasp import assets
 from softgrasp.description import RobotProgram
-from softgrasp.errors import DescriptionError, did_you_mean, reason
+from softgrasp.errors import DescriptionError, did_you_mean
 from softgrasp.io import Column, load_arm, read_table
 from softgrasp.io import load_camera as load_camera
 from softgrasp.io import save_camera as save_camera
@@ -32,7 +29,6 @@ from softgrasp.plugin_api import (
     Vec3,
     Vec4,
     YamlFile,
-    check_size,
     dump,
     json_from,
     loader,
@@ -47,14 +43,12 @@ from softgrasp.units import ANGLE_UNITS, LENGTH_UNITS, PRESSURE_UNITS, TABLE_PRE
 
 T = TypeVar("T")
 SUFFIXES = (".yaml", ".yml")
-FLANGE_SUFFIXES = (".csv", ".jsonl")
 MILLIMETRE = LENGTH_UNITS["mm"]
 FLANGE_COLUMNS = (
     Column("time", {"s": 1.0}),
     *(Column(axis, {"mm": MILLIMETRE}) for axis in "xyz"),
     *(Column(part) for part in ("qw", "qx", "qy", "qz")),
 )
-COLUMNS = tuple(column.header() for column in FLANGE_COLUMNS)
 SUFFIX = ".csv"
 KPA = PRESSURE_UNITS["kPa"]
 ANGLE_COLUMNS = (
@@ -64,28 +58,20 @@ ANGLE_COLUMNS = (
 CIRCLE = ("count", "radius", "height", "tilt")
 """Fields of fingers arranged on a circle."""
 DEFAULT = "softgrasp_default"
-JOINTS, MAX_JOINTS = "joints", 32
 
 # Flange poses
 
 
 @loader
 def load_flange_samples(path: str | Path) -> tuple[FlangeSample, ...]:
-    """Load recorded flange poses, from ``.csv`` or ``.jsonl``.
+    """Load recorded flange poses from ``.csv``.
 
     Raises:
-        DescriptionError: The file cannot be read, a column or key is missing, a number is
-            invalid, a quaternion does not have unit norm, times do not increase; names file and
-            line.
+        DescriptionError: The file cannot be read, a column is missing, a number is invalid, a
+            quaternion does not have unit norm, times do not increase; names file and line.
     """
     path = Path(path)
-    samples = _csv_samples(path) if _suffix(path) == ".csv" else _json_samples(path)
-    if not samples:
-        raise DescriptionError("expected flange poses, found none", file=path)
-    return tuple(samples)
-
-
-def _csv_samples(path: Path) -> list[FlangeSample]:
+    _require_csv(path)
     table = read_table(path, FLANGE_COLUMNS, rising="time")
     time, *parts = (table[column.name].tolist() for column in FLANGE_COLUMNS)
     samples = []
@@ -96,104 +82,30 @@ def _csv_samples(path: Path) -> list[FlangeSample]:
         except DescriptionError as error:
             raise error.located(file=path, line=line) from None
         samples.append(sample)
-    return samples
+    return tuple(samples)
 
 
-def _json_samples(path: Path) -> list[FlangeSample]:
-    samples: list[FlangeSample] = []
-    try:
-        check_size(path)
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        message = f"expected flange poses, found: {reason(error)}"
-        raise DescriptionError(message, file=path) from None
-    for line, content in enumerate(text.split("\n"), start=1):
-        if not content.strip():
-            continue
-        try:
-            samples.append(sample_from(json_object(content)))
-            if len(samples) > 1 and samples[-1].time <= samples[-2].time:
-                raise DescriptionError(
-                    f"expected a time after {samples[-2].time:g} s, found {samples[-1].time:g} s",
-                    field=COLUMNS[0],
-                )
-        except DescriptionError as error:
-            raise error.located(file=path, line=line) from None
-    return samples
-
-
-def _suffix(path: Path) -> str:
-    suffix = path.suffix.lower()
-    if suffix not in FLANGE_SUFFIXES:
+def _require_csv(path: Path) -> None:
+    if path.suffix.lower() != SUFFIX:
         raise DescriptionError(
-            f"expected a file of flange poses that ends in {' or '.join(FLANGE_SUFFIXES)}, "
-            f"found '{path.name}'"
+            f"expected a file of flange poses that ends in {SUFFIX}, found '{path.name}'"
         )
-    return suffix
 
 
 def save_flange_samples(samples: Iterable[FlangeSample], path: str | Path) -> Path:
-    """Write flange poses, as ``.csv`` or ``.jsonl`` after the suffix of the file.
-
-    Joint variables are written to ``.jsonl`` only.
+    """Write flange poses as ``.csv``, without joint variables.
 
     Raises:
         DescriptionError: Another suffix.
         ResultError: The file cannot be written.
     """
     path = Path(path)
-    rows = [row_of(sample) for sample in samples]
-    if _suffix(path) == ".jsonl":
-        return write_text(path, "".join(f"{json.dumps(row)}\n" for row in rows))
-    stream = io.StringIO()
-    writer = csv.DictWriter(stream, COLUMNS, extrasaction="ignore", lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return write_text(path, stream.getvalue())
-
-
-def row_of(sample: FlangeSample) -> dict[str, Any]:
-    """Convert a sample to a row with the names of the columns, and ``joints`` where it has them."""
-    numbers = (sample.time, *(part / MILLIMETRE for part in sample.position), *sample.quaternion)
-    row: dict[str, Any] = dict(zip(COLUMNS, numbers, strict=True))
-    return row | ({JOINTS: list(sample.joints)} if sample.joints else {})
-
-
-def sample_from(row: Mapping[str, Any]) -> FlangeSample:
-    """Convert a row to a sample.
-
-    Raises:
-        DescriptionError: A column is missing or unknown, or is not a number; the quaternion does
-            not have unit norm.
-    """
-    for name in COLUMNS:
-        if name not in row:
-            raise DescriptionError(f"expected {', '.join(COLUMNS)}, found no {name}", field=name)
-    for name in row:
-        if name not in (*COLUMNS, JOINTS):
-            shown = name if name.isidentifier() and len(name) <= 40 else short(name)
-            raise DescriptionError(f"no such field; {did_you_mean(name, COLUMNS)}", field=shown)
-    time, x, y, z, *quaternion = (_real(name, row[name]) for name in COLUMNS)
-    joints = row.get(JOINTS, [])
-    if not isinstance(joints, list) or len(joints) > MAX_JOINTS:
-        raise DescriptionError(
-            f"expected a list of at most {MAX_JOINTS} numbers, found {short(joints)}", field=JOINTS
-        )
-    return FlangeSample(
-        time=time,
-        position=(x * MILLIMETRE, y * MILLIMETRE, z * MILLIMETRE),
-        quaternion=cast("Vec4", quaternion),
-        joints=tuple(_real(f"{JOINTS}[{index}]", value) for index, value in enumerate(joints)),
-    )
-
-
-def _real(name: str, value: Any) -> float:
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        try:
-            return float(value)
-        except OverflowError:
-            pass
-    raise DescriptionError(f"expected a number, found {short(value)}", field=name)
+    _require_csv(path)
+    lines = [",".join(column.header() for column in FLANGE_COLUMNS)]
+    for sample in samples:
+        lengths = (part / MILLIMETRE for part in sample.position)
+        lines.append(",".join(map(repr, (sample.time, *lengths, *sample.quaternion))))
+    return write_text(path, "\n".join(lines) + "\n")
 
 
 def json_object(text: str | bytes) -> dict[str, Any]:

@@ -238,11 +238,6 @@ def _twin_record(target: Path) -> Path:
     return target / "record.jsonl"
 
 
-def _flange_journal(target: Path) -> Path:
-    poses = twin.load_flange_samples(written("poses.csv", POSES)(target))
-    return twin.save_flange_samples(poses, target / "poses.jsonl")
-
-
 def _beside(make: Callable[[Path], Path], name: str) -> Callable[[Path], Path]:
     return lambda target: make(target).with_name(name)
 
@@ -297,7 +292,6 @@ def kinds() -> dict[str, Kind]:
         "journal": Kind(_sweep, rows),
         "sweep_plan": Kind(_beside(_sweep, "plan.json"), rows),
         "world": Kind(_of_tests("backends/wbt/pinch.wbt"), lambda p: problems(read_world(p))),
-        "flange_journal": Kind(_flange_journal, twin.load_flange_samples),
         "record": Kind(_twin_record, record),
         "twin_json": Kind(_beside(_twin_record, "twin.json"), record),
     }

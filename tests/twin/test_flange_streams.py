@@ -18,7 +18,6 @@ from softgrasp.errors import (
     StaleDataError,
 )
 from softgrasp.twin.description import CartesianFields, FileFlange, HttpFlange, SimulatedFlange
-from softgrasp.twin.files import json_object, row_of, sample_from
 from softgrasp.twin.flange_streams import (
     MAX_BYTES,
     FlangeStream,
@@ -36,7 +35,6 @@ from tests.twin.robots import Talk, answers, apart, finished, first, listening, 
 TIMED = CartesianFields(time="time")
 FEW = settings(max_examples=50)
 HERE = "http://robot/pose"
-OBJECT = row_of(robot().sample_at(1.0))
 
 
 def body(time: float, **changes: object) -> bytes:
@@ -272,14 +270,6 @@ def test_text_of_a_server_in_errors_is_short_and_printable(talk):
     assert str(error).isprintable()
 
 
-@pytest.mark.parametrize("content", [{HOSTILE: 1}, OBJECT | {HOSTILE: 1}, OBJECT | {"qw": HOSTILE}])
-def test_text_of_a_row_in_errors_is_short_and_printable(content):
-    with pytest.raises(sg.DescriptionError) as message:
-        sample_from(json_object(json.dumps(content).encode()))
-    assert len(str(message.value)) < 200
-    assert str(message.value).isprintable()
-
-
 def test_an_answer_that_is_too_long():
     error, _, url = told_by(answers([b" " * (MAX_BYTES + 1)]))
     assert str(error) == f"{url}: expected an answer of at most 65536 bytes, found more"
@@ -356,9 +346,9 @@ def test_a_replay_waits_as_long_as_the_record_has():
 
 
 def test_a_fast_replay_does_not_wait_and_ends(tmp_path):
-    sg.twin.save_flange_samples(record(20), tmp_path / "record.jsonl")
+    sg.twin.save_flange_samples(record(20), tmp_path / "record.csv")
     clock = ManualClock()
-    source = FileFlange(path="record.jsonl", pace="fast")
+    source = FileFlange(path="record.csv", pace="fast")
 
     async def run() -> int:
         stream = sg.twin.open_flange(source, directory=tmp_path, clock=clock)
@@ -430,15 +420,3 @@ def test_joints_are_polled_from_a_second_address():
     for sample in finished(run("jointtarget")):
         assert sample.joints == pytest.approx(robot().joints_at(sample.time), abs=1e-6)
     assert all(sample.joints == () for sample in finished(run("nowhere")))
-
-
-def test_joints_of_a_row_are_read_and_wrong_ones_are_refused():
-    sample = robot().sample_at(0.3)
-    assert sample_from(json_object(json.dumps(row_of(sample)))) == sample
-    for joints, sentence in (
-        ("bent", "joints: expected a list of at most 32 numbers, found 'bent'"),
-        ([0.0] * 33, "joints: expected a list of at most 32 numbers"),
-        ([0.0, "a"], r"joints\[1\]: expected a number, found 'a'"),
-    ):
-        with pytest.raises(sg.errors.DescriptionError, match=sentence):
-            sample_from(row_of(sample) | {"joints": joints})
