@@ -7,7 +7,7 @@ uses the inverse masses of ``effective_mass.py``.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
@@ -125,7 +125,6 @@ def pair_parameters(
     scene: GraspScene,
     *,
     fine_steps: Sequence[float] = (),
-    cache_key: Hashable = None,
 ) -> Iterator[PairParameters]:
     """Yield the parameters of the pairs that can move, converted with the masses of their model.
 
@@ -136,11 +135,10 @@ def pair_parameters(
         contact: Stiffness, damping and friction.
         scene: The scene, for its solver.
         fine_steps: Further time steps for which stiffness and damping are converted [s].
-        cache_key: Cache key of the masses, as for ``inverse_masses``.
     """
     solver, impedance, timestep = scene.solver, scene.impedance, float(model.opt.timestep)
     steps = [timestep, *fine_steps]
-    inverse = inverse_masses(model, pairs, postures, cache_key, steps)
+    inverse = inverse_masses(model, pairs, postures, steps)
     sliding, rolling = contact.static_friction, contact.rolling_friction
     friction = [sliding, sliding, torsion_of(contact), rolling, rolling]
     common = (solver.contact_dimension, friction)

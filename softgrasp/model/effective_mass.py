@@ -8,7 +8,7 @@ evaluated in the posture in which the closing hand first reaches the object.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -29,9 +29,7 @@ POSTURES = 12
 FAR = 1.0
 """Largest distance of two geoms that is computed [m]."""
 MAX_CACHED = 16
-"""Number of cached results."""
-_CACHE: dict[Hashable, Array] = {}
-"""Results by cache key: the grasps of a sweep have the same hand."""
+"""Number of hands whose closing motion is kept."""
 
 
 class Touch(NamedTuple):
@@ -52,7 +50,6 @@ def inverse_masses(
     model: mujoco.MjModel,
     pairs: Sequence[tuple[str, str]],
     postures: Array,
-    cache_key: Hashable = None,
     steps: Sequence[float] = (),
 ) -> Array:
     """Compute the inverse effective mass of each pair [1/kg], (np,), or (ns, np) for some steps.
@@ -61,31 +58,10 @@ def inverse_masses(
         model: The compiled scene.
         pairs: Names of two geoms each.
         postures: Rows of ``qpos`` from open to closed, (n, nq).
-        cache_key: Everything besides the pairs that determines the masses; None to compute anew.
         steps: Time steps, (ns,) [s]; that of the model by default.
     """
     if not steps:
-        step = float(model.opt.timestep)
-        return np.asarray(inverse_masses(model, pairs, postures, cache_key, [step])[0])
-    steps = tuple(steps)
-    if cache_key is None:
-        return _inverse_masses(model, pairs, postures, steps)
-    key = (cache_key, tuple(pairs), steps)
-    masses = _CACHE.get(key)  # once: a hash of a hand takes a while
-    if masses is None:
-        while len(_CACHE) >= MAX_CACHED:
-            del _CACHE[next(iter(_CACHE))]
-        masses = _CACHE[key] = _inverse_masses(model, pairs, postures, steps)
-    return masses
-
-
-def _inverse_masses(
-    model: mujoco.MjModel,
-    pairs: Sequence[tuple[str, str]],
-    postures: Array,
-    steps: tuple[float, ...],
-) -> Array:
-    """Compute the inverse masses without the cache."""
+        return np.asarray(inverse_masses(model, pairs, postures, [float(model.opt.timestep)])[0])
     geoms = [(model.geom(one).id, model.geom(other).id) for one, other in pairs]
     bodies = model.geom_bodyid[np.array(geoms, dtype=int).reshape(-1, 2)]
     weights = np.asarray(model.body_invweight0[:, 0][bodies].sum(axis=1))

@@ -10,7 +10,7 @@ import math
 import threading
 import warnings
 from collections.abc import Callable, Iterator
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import mujoco
@@ -225,7 +225,7 @@ def _build(resolved: ResolvedScene, assembled: Assembled) -> CompiledScene:
     model = _complete(assembled, contacts.parameters)
     return CompiledScene(
         resolved,
-        partial(_same, spec),
+        lambda: spec,
         model,
         bodies,
         resolve_contact(scene.requested_contact, timestep),
@@ -262,10 +262,6 @@ def _fine_steps(
         fine = np.zeros((model.npair, 4))
         fine[pairs] = [parameter.fine[index] for parameter in parameters]
         yield FineStep(timestep, fine[:, :2].copy(), fine[:, 2:].copy())
-
-
-def _same(spec: mujoco.MjSpec) -> mujoco.MjSpec:
-    return spec
 
 
 def fresh_spec(resolved: ResolvedScene) -> mujoco.MjSpec:
@@ -339,17 +335,13 @@ def _contacts(
     # the order of pairs: hand with object, hand with itself, others
     first, *others = with_objects(scene, bare)
     itself = ContactGroup(self_pairs, scene.requested_contact)
-    cache_key = (*_carrier_key(scene), timestep, scene.integrator, scene.hand, scene.closing_motion)
     postures = closing_postures(bare, scene, home)
     contacts = _Contacts([], {}, {})
     for group in (first, itself, *others, *with_surroundings(scene, bare)):
         contact = resolve_contact(group.requested, timestep)
         sampled = postures if group.by_hand else postures[:1]
-        key = cache_key if group is itself else None
         contacts.parameters.extend(
-            pair_parameters(
-                bare, group.pairs, sampled, contact, scene, fine_steps=fine_steps, cache_key=key
-            )
+            pair_parameters(bare, group.pairs, sampled, contact, scene, fine_steps=fine_steps)
         )
         named = [pair.name for pair in group.pairs]
         if contact.converted:

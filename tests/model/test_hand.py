@@ -18,7 +18,7 @@ import softgrasp as sg
 from softgrasp import assets
 from softgrasp.continuum.statics import joint_positions
 from softgrasp.mechanics.transforms import transform
-from softgrasp.model import effective_mass, names
+from softgrasp.model import names
 from softgrasp.model.arm import carry_hand
 from softgrasp.model.hand import LOCKED, MARGIN_PER_RADIUS, PRESCRIBED_ARMATURE, palm_points
 from softgrasp.model.names import PALM
@@ -399,7 +399,6 @@ def test_cached_models_are_byte_identical(hand: str) -> None:
     ]
     fresh = []
     for scene in scenes:
-        effective_mass._CACHE.clear()
         carry_hand.cache_clear()
         fresh.append(content(scene))
     assert [content(scene) for scene in scenes] == fresh
