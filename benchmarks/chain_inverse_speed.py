@@ -40,11 +40,11 @@ def inverse(segments: int, targets: int) -> Iterator[Line]:
         forward.append(middle - begin)
         backward.append(time.perf_counter() - middle)
     what = f"inverse of frames, {segments} segments"
-    one = median(forward)
+    item = median(forward)
     yield Line(f"{what}: reached", f"{reached} of {targets}")
     yield Line(f"{what}: median [ms]", f"{1e3 * median(backward):.0f}")
-    yield Line(f"{what}: median over forward [–]", f"{median(backward) / one:.0f}")
-    yield Line(f"{what}: mean over forward [–]", f"{mean(backward) / one:.0f}")
+    yield Line(f"{what}: median over forward [–]", f"{median(backward) / item:.0f}")
+    yield Line(f"{what}: mean over forward [–]", f"{mean(backward) / item:.0f}")
 
 
 if __name__ == "__main__":

@@ -72,7 +72,7 @@ def sysid_estimate(problem: CalibrationProblem) -> Estimate:
     half[seen] = calculate_intervals(left, slopes[:, seen])[1]
     unit = np.append(np.ones(len(half) - 1), GAIN_SCALE)
     values, half = solution.x * unit, half * unit
-    rms = float(np.sqrt(np.square(np.concatenate([np.ravel(one) for one in left])).mean()))
+    rms = float(np.sqrt(np.square(np.concatenate([np.ravel(item) for item in left])).mean()))
     return Estimate(values, values - half, values + half, f"residual {rms:.2g} standard errors",
                     time.perf_counter() - begin)  # fmt: skip
 
@@ -137,15 +137,15 @@ def _sequences(sysid: Any, problem: CalibrationProblem) -> list[Any]:
         start = sysid.create_initial_state(model, np.zeros(model.nq))
         times = STEP * np.arange(round(DURATION / STEP))
         controls, sensors = [], []
-        for one in (row for row in rows if not row.held_out):
+        for item in (row for row in rows if not row.held_out):
             control = np.zeros(model.nu)
             sensed = np.full(model.nsensordata, np.nan)
             if plate:
-                control[[model.actuator(joint).id for joint in joints]] = one.pressure
-                sensed[model.sensor(PLATE).adr[0] + 2] = one.force
+                control[[model.actuator(joint).id for joint in joints]] = item.pressure
+                sensed[model.sensor(PLATE).adr[0] + 2] = item.force
             else:
-                control[model.actuator(WEIGHT).id] = one.mass * -STANDARD_GRAVITY[2]
-                sensed[: len(one.angles)] = one.angles
+                control[model.actuator(WEIGHT).id] = item.mass * -STANDARD_GRAVITY[2]
+                sensed[: len(item.angles)] = item.angles
             controls.append(sysid.TimeSeries(times, np.tile(control, (len(times), 1))))
             sensors.append(
                 sysid.TimeSeries.from_names(times[[0, -1]], np.stack([sensed] * 2), model)
@@ -248,14 +248,14 @@ def table() -> Iterator[str]:
     for name, described, true in sets():
         problem = described.replace(errors=ERRORS)
         for program, fit in (("mujoco.sysid", sysid_estimate), ("softgrasp", own_estimate)):
-            one = fit(problem)
+            item = fit(problem)
             inside = "" if true is None else (
-                f"{((one.low <= true) & (true <= one.high)).sum()} of {np.isfinite(true).sum()}"
+                f"{((item.low <= true) & (true <= item.high)).sum()} of {np.isfinite(true).sum()}"
             )  # fmt: skip
-            shown = [f"{v:.3g} ± {e:.1g}" for v, e in zip(one.values, one.half, strict=True)]
-            gain = f"{one.values[-1] / GAIN_SCALE:.3g} ± {one.half[-1] / GAIN_SCALE:.1g}"
+            shown = [f"{v:.3g} ± {e:.1g}" for v, e in zip(item.values, item.half, strict=True)]
+            gain = f"{item.values[-1] / GAIN_SCALE:.3g} ± {item.half[-1] / GAIN_SCALE:.1g}"
             yield (f"| {name} | {program} | {', '.join(shown[:-1])} | {gain} | {inside} | "
-                   f"{one.verdict} | {one.seconds:.0f} |")  # fmt: skip
+                   f"{item.verdict} | {item.seconds:.0f} |")  # fmt: skip
 
 
 if __name__ == "__main__":

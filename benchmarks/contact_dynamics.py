@@ -72,7 +72,7 @@ def impact_rows(contact: sg.Contact) -> Iterable[list[str]]:
                 row.append("–")
                 continue
             found = [rigs.bounce(mass, step, gap=gap, contact=contact) for gap in PHASES]
-            mean = sum(one.depth for one in found) / len(found)
+            mean = sum(item.depth for item in found) / len(found)
             worst, mean = found[0].depth / exact.depth, mean / exact.depth
             row.append(f"{worst:.2f} ({mean:.2f}), {found[0].restitution:.3f}")
         yield [*row, f"{1e3 * RESOLVED * mass / damping:.2g}"]
@@ -138,8 +138,8 @@ def targets() -> Iterable[Target]:
     for mass in (LIGHT, STEEL, GOLD):
         found, exact = rigs.bounce(mass, rigs.FINE), rigs.exact_bounce(mass, K, D)
         allowed = (rigs.DEPTH * exact.depth, rigs.DURATION * exact.duration, rigs.RESTITUTION)
-        for name, one, law, tolerance in zip(exact._fields, found, exact, allowed, strict=True):
-            yield Target(f"{name} of a bounce, {mass} kg", one, law, tolerance)
+        for name, item, law, tolerance in zip(exact._fields, found, exact, allowed, strict=True):
+            yield Target(f"{name} of a bounce, {mass} kg", item, law, tolerance)
     measured = rigs.oscillation(GOLD, rigs.FINE, 200.0)
     period, decrement = rigs.exact_oscillation(GOLD, K, D)
     yield Target("period", measured[0], period, rigs.PERIOD * period)
@@ -186,13 +186,13 @@ def main() -> int:
         creep_rows(),
     )
     found = list(targets())
-    rows = [(*map("{:.4g}".format, one[1:]), "yes" if one.met else "MISSED") for one in found]
+    rows = [(*map("{:.4g}".format, item[1:]), "yes" if item.met else "MISSED") for item in found]
     show(
         "Targets at the converged step",
         ("", "measured", "exact", "tolerance", "met"),
-        ((one.what, *row) for one, row in zip(found, rows, strict=True)),
+        ((item.what, *row) for item, row in zip(found, rows, strict=True)),
     )
-    return 0 if all(one.met for one in found) else 1
+    return 0 if all(item.met for item in found) else 1
 
 
 if __name__ == "__main__":

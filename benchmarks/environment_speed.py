@@ -184,8 +184,8 @@ def recorded(env: GraspEnv, actions: np.ndarray) -> list[Sample]:
         env.step(action)
     corrected = {row: changed["pair_solref"] for row, changed in feedback.history}
     return [
-        Sample(*one, corrected.get(row))
-        for row, one in enumerate(zip(controls, loads, strict=True))
+        Sample(*item, corrected.get(row))
+        for row, item in enumerate(zip(controls, loads, strict=True))
     ]
 
 

@@ -144,8 +144,8 @@ def rest(
 def released(f: Finger, mass: float, times: np.ndarray, swinging: float = 0.0) -> np.ndarray:
     """Heights of the tip after a weight is removed, by integration of the chain [kg, s → m]."""
     n = len(f.joints)
-    one, tip = f.stiffness[None], f.arms(f.tip, n - 1)
-    start = np.cumsum(rest(f, one, 0 * one, mass * GRAVITY * tip[None])[0][0])
+    item, tip = f.stiffness[None], f.arms(f.tip, n - 1)
+    start = np.cumsum(rest(f, item, 0 * item, mass * GRAVITY * tip[None])[0][0])
     arms = np.vstack([f.link_arms(), tip])
     masses = np.append(f.masses[1:], swinging)
     coupling = np.einsum("l,lj,lk->jk", masses, arms, arms.conj())

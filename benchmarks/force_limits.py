@@ -66,19 +66,21 @@ def reached(job: Job) -> Reached:
     return Reached(
         job,
         result.status.name,
-        tuple(one.force_N / one.limit_N for one in result.reached_forces),
-        tuple(one.reason for one in result.reached_forces),
-        max((one.force_N for one in result.peaks), default=0.0) / job.force,
+        tuple(
+            reached_force.force_N / reached_force.limit_N for reached_force in result.reached_forces
+        ),
+        tuple(reached_force.reason for reached_force in result.reached_forces),
+        max((peak.force_N for peak in result.peaks), default=0.0) / job.force,
     )
 
 
 def row(title: tuple[str, str], results: list[Reached]) -> str:
     """Return the row of some closures."""
-    closed = [one for one in results if one.status == "CLOSED"]
-    pairs = [pair for one in closed for pair in zip(one.ratios, one.reasons, strict=True)]
+    closed = [result for result in results if result.status == "CLOSED"]
+    pairs = [pair for item in closed for pair in zip(item.ratios, item.reasons, strict=True)]
     low = [reason for ratio, reason in pairs if ratio < 0.9]
     opposed = sum("oppose" in reason for reason in low)
-    peaks = [one.peak for one in closed]
+    peaks = [item.peak for item in closed]
     cells = (
         *title,
         f"{len(closed)}/{len(results)}",
@@ -108,21 +110,23 @@ def main() -> None:
     with ProcessPoolExecutor() as pool:
         results = list(pool.map(reached, jobs, chunksize=4))
     lines = [*HEAD]
-    for title, group in groupby(results, lambda one: (one.job.hand, one.job.grasp)):
+    for title, group in groupby(results, lambda item: (item.job.hand, item.job.grasp)):
         lines.append(row(title, list(group)))
     lines += [
-        row(("all", grasp), [one for one in results if one.job.grasp == grasp]) for grasp in GRASPS
+        row(("all", grasp), [result for result in results if result.job.grasp == grasp])
+        for grasp in GRASPS
     ]
     above = [
-        f"- `{one.job.hand}`, {one.job.grasp}, {one.job.object}: {ratio:.2f} times: {reason}"
-        for one in results
-        if one.status == "CLOSED"
-        for ratio, reason in zip(one.ratios, one.reasons, strict=True)
+        f"- `{result.job.hand}`, {result.job.grasp}, {result.job.object}: {ratio:.2f} times: "
+        f"{reason}"
+        for result in results
+        if result.status == "CLOSED"
+        for ratio, reason in zip(result.ratios, result.reasons, strict=True)
         if ratio > 1.05
     ]
     text = "\n".join([*lines, "", *above]).rstrip() + "\n"
     print(text)
-    print(Counter(one.status for one in results))
+    print(Counter(result.status for result in results))
     if arguments.write:
         TABLE.write_text(text, encoding="utf-8")
 

@@ -98,7 +98,7 @@ def measure(hand: Source, obj: Source, count: int, seeds: int, seed: int) -> Row
     plan = sg.description.GraspPlan(scene=scene, candidates=count, seeds=seeds, seed=seed)
     begin = time.process_time()
     placed = arrange_postures(plan)
-    postures = [one.posture for one in placed if one.trial is not None and one.trial.held]
+    postures = [item.posture for item in placed if item.trial is not None and item.trial.held]
     synthesis = time.process_time() - begin
     rows = benchmark_grasps(scene, postures)
     evaluation = time.process_time() - begin - synthesis
@@ -108,10 +108,10 @@ def measure(hand: Source, obj: Source, count: int, seeds: int, seed: int) -> Row
         "count": count,
         "seeds": seeds,
         "seed": seed,
-        "success": [one.success for one in rows.values()],
-        "displacement": [round(one.displacement, 5) for one in rows.values()],
-        "rotation": [round(one.rotation, 4) for one in rows.values()],
-        "penetration": [round(one.penetration, 6) for one in rows.values()],
+        "success": [row.success for row in rows.values()],
+        "displacement": [round(row.displacement, 5) for row in rows.values()],
+        "rotation": [round(row.rotation, 4) for row in rows.values()],
+        "penetration": [round(row.penetration, 6) for row in rows.values()],
         "contacts": float(benchmark_means(rows, postures).get("contacts", 0.0)),
         "synthesis": synthesis,
         "evaluation": evaluation,
@@ -153,7 +153,7 @@ def _cell(row: Row | None) -> str:
 
 
 def _returned(rows: Sequence[Row]) -> str:
-    success = [one for row in rows for one in row["success"]]
+    success = [item for row in rows for item in row["success"]]
     return f"{sum(success)} of {len(success)} ({np.mean(success):.0%})"
 
 

@@ -437,8 +437,8 @@ def critical(hand: str, mass: float) -> str:
         for friction in yardsticks.FRICTIONS
         for factor in yardsticks.FACTORS
     ]
-    loaded = [one for one in results if one[0].held is not None]
-    return f"{sum(yardsticks.is_right(*one) for one in loaded)} of {len(loaded)}"
+    loaded = [result for result in results if result[0].held is not None]
+    return f"{sum(yardsticks.is_right(*item) for item in loaded)} of {len(loaded)}"
 
 
 def published(**changes: Any) -> Value:
@@ -610,7 +610,7 @@ def measure_all(record: str, only: str) -> None:
     kept = read(record)
     kept |= {"machine": machine(), "commit": commit()}
     begin = time.process_time()
-    for figure in (one for group in GROUPS for one in group()):
+    for figure in (item for group in GROUPS for item in group()):
         key = f"{figure.section}: {figure.name}"
         measure = figure.reference if record == REFERENCE else figure.measure
         if measure is None or only.lower() not in key.lower():
@@ -670,7 +670,7 @@ def write_page() -> None:
         if record["figures"]:
             parts[0] += f"\n{name}: commit {record['commit']}, on {record['machine']}.\n"
     lines: list[str] = []
-    for figure in (one for group in GROUPS for one in group()):
+    for figure in (item for group in GROUPS for item in group()):
         if figure.section != section:
             section = figure.section
             lines += ["", f"## {section}", "", "| quantity | correct value | before | after |",

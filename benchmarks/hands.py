@@ -149,10 +149,12 @@ def find_objects(paths: Iterable[Path]) -> list[ObjectSource]:
     }
     objects |= {name: ObjectSource(name, "object", name) for name in SCANS}
     for path in paths:
-        inside = [one for one in sorted(path.glob("*")) if one.is_dir() and one.name[0] not in "._"]
+        inside = [
+            item for item in sorted(path.glob("*")) if item.is_dir() and item.name[0] not in "._"
+        ]
         if not inside:
             sys.exit(f"{path}: expected a directory of objects, found none")
-        objects |= {one.name: ObjectSource(one.name, "object", str(one)) for one in inside}
+        objects |= {item.name: ObjectSource(item.name, "object", str(item)) for item in inside}
     return list(objects.values())
 
 
@@ -161,12 +163,12 @@ def chosen(
 ) -> tuple[list[HandSource], list[ObjectSource]]:
     """Return the hands and objects that are named; all of a kind that is not."""
     words = [word.strip() for word in only.split(",")] if only else []
-    known = [one.name for one in (*hands, *objects)]
+    known = [item.name for item in (*hands, *objects)]
     for word in words:
         if word not in known:
             sys.exit(f"--only: no '{word}'; {did_you_mean(word, known)}")
     some_hands = [hand for hand in hands if hand.name in words]
-    some_objects = [one for one in objects if one.name in words]
+    some_objects = [item for item in objects if item.name in words]
     return some_hands or hands, some_objects or objects
 
 
@@ -176,23 +178,23 @@ def loaded_hand(file: str) -> sg.Hand:
     return sg.load_hand(file)
 
 
-def loaded_object(one: ObjectSource) -> sg.GraspObject:
+def loaded_object(item: ObjectSource) -> sg.GraspObject:
     """Load an object, or make a primitive."""
-    if one.file:
-        return sg.load_object(one.file)
-    return sg.GraspObject(name=one.name, shape=PRIMITIVES[one.name], density=DENSITY)
+    if item.file:
+        return sg.load_object(item.file)
+    return sg.GraspObject(name=item.name, shape=PRIMITIVES[item.name], density=DENSITY)
 
 
 # One grasp
 
 
-def grasp_row(hand: HandSource, one: ObjectSource, images: Path | None = None) -> Row:
+def grasp_row(hand: HandSource, item: ObjectSource, images: Path | None = None) -> Row:
     """Simulate one hand with one object."""
-    row = empty_row(hand, one)
+    row = empty_row(hand, item)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            fill(row, hand, one, images)
+            fill(row, hand, item, images)
         except sg.SoftgraspError as error:
             row["message"] = " ".join(str(error).split())
         except Exception as error:  # noqa: BLE001 - one bad hand does not end a benchmark
@@ -200,19 +202,19 @@ def grasp_row(hand: HandSource, one: ObjectSource, images: Path | None = None) -
     return row
 
 
-def empty_row(hand: HandSource, one: ObjectSource) -> Row:
+def empty_row(hand: HandSource, item: ObjectSource) -> Row:
     """Return the row of a hand that is not read."""
     return {
-        "hand": hand.name, "version": hand.version, "object": one.name, "group": one.group,
+        "hand": hand.name, "version": hand.version, "object": item.name, "group": item.group,
         "outcome": REFUSED, "held": False, "fits": True, "opening_m": None, "size_m": None,
         "drop_m": None, "contacts": 0, "message": "",
     }  # fmt: skip
 
 
-def fill(row: Row, hand: HandSource, one: ObjectSource, images: Path | None) -> None:
+def fill(row: Row, hand: HandSource, item: ObjectSource, images: Path | None) -> None:
     """Fill a row by a simulation."""
     scene = sg.GraspScene(
-        hand=loaded_hand(hand.file), object=loaded_object(one), success=sg.SuccessCriterion()
+        hand=loaded_hand(hand.file), object=loaded_object(item), success=sg.SuccessCriterion()
     )
     row["outcome"] = FAILED
     opening, size = opening_and_width(scene)
@@ -227,8 +229,8 @@ def fill(row: Row, hand: HandSource, one: ObjectSource, images: Path | None) -> 
         "message": result.message,
     }
     if images is not None:
-        name = re.sub(r"[^-\w.+]+", "_", f"{hand.name}--{one.name}")
-        label = f"{one.name}: {result.outcome.name}"
+        name = re.sub(r"[^-\w.+]+", "_", f"{hand.name}--{item.name}")
+        label = f"{item.name}: {result.outcome.name}"
         sg.report.final_poses([result], [label], images / f"{name}.png")
 
 
@@ -272,7 +274,10 @@ def fingertips(hand: sg.Hand) -> list[str]:
     for finger in hand.fingers:
         rows = zip(finger.phalanges, finger.has_body, strict=True)
         rigid += [finger.body_of(row) for row, has_body in rows if has_body][-1:]
-    return rigid + [f"{one.name}_L{len(one.finger.links) - 1}" for one in hand.soft_fingers]
+    return rigid + [
+        f"{soft_finger.name}_L{len(soft_finger.finger.links) - 1}"
+        for soft_finger in hand.soft_fingers
+    ]
 
 
 def surface(built: CompiledScene, data: mujoco.MjData, name: str) -> np.ndarray:
@@ -280,7 +285,9 @@ def surface(built: CompiledScene, data: mujoco.MjData, name: str) -> np.ndarray:
     model = built.model
     bodies = [name, *(body for body in built.bodies if body.endswith(f"_{name}"))]
     known = {model.body(index).name for index in range(model.nbody)}
-    (group,) = [model.body_weldid[model.body(one).id] for one in bodies if one in known][:1] or [-1]
+    (group,) = [model.body_weldid[model.body(item).id] for item in bodies if item in known][:1] or [
+        -1
+    ]
     pairs = {int(geom) for geom in (*model.pair_geom1, *model.pair_geom2)}
     geoms = np.flatnonzero(model.body_weldid[model.geom_bodyid] == group).tolist()
     return geom_corner_points(model, data, [geom for geom in geoms if geom in pairs])
@@ -295,7 +302,7 @@ def measured_rows(pairs: Sequence[Pair], directory: Path, workers: int, images: 
     journal = directory / JOURNAL
     lines = journal.read_text(encoding="utf-8").splitlines() if journal.exists() else []
     rows = {key_of(row): row for row in map(json.loads, lines)}
-    waiting = [(hand, one) for hand, one in pairs if (*hand[::2], one.name) not in rows]
+    waiting = [(hand, item) for hand, item in pairs if (*hand[::2], item.name) not in rows]
     target = directory / IMAGES
     if images:
         target.mkdir(exist_ok=True)
@@ -307,7 +314,7 @@ def measured_rows(pairs: Sequence[Pair], directory: Path, workers: int, images: 
             file.flush()
             print(f"{done}/{len(waiting)} {row['hand']}, {row['object']}: {row['outcome']}",
                   file=sys.stderr, flush=True)  # fmt: skip
-    return [rows[*hand[::2], one.name] for hand, one in pairs]
+    return [rows[*hand[::2], item.name] for hand, item in pairs]
 
 
 def key_of(row: Row) -> tuple[str, str, str]:
@@ -318,10 +325,10 @@ def key_of(row: Row) -> tuple[str, str, str]:
 def new_rows(pairs: Sequence[Pair], workers: int, work: Callable[..., Row]) -> Iterable[Row]:
     """Simulate pairs in processes; one that ends its process becomes a failed row."""
     lost = yield from pool_rows(pairs, workers, work)
-    for hand, one in lost:
-        if (yield from pool_rows([(hand, one)], 1, work)):
+    for hand, item in lost:
+        if (yield from pool_rows([(hand, item)], 1, work)):
             message = "the process of this grasp has died"
-            yield empty_row(hand, one) | {"outcome": FAILED, "message": message}
+            yield empty_row(hand, item) | {"outcome": FAILED, "message": message}
 
 
 def pool_rows(
@@ -399,7 +406,7 @@ def write_tables(
 
 def write_page(directories: Iterable[Path]) -> None:
     """Write the part of the page that has the table of each directory."""
-    tables = [(one / MARKDOWN).read_text(encoding="utf-8") for one in directories]
+    tables = [(directory / MARKDOWN).read_text(encoding="utf-8") for directory in directories]
     text = "\n".join([TABLES, *tables, f"Measured on {machine()}.\n"])
     PAGE.write_text(text, encoding="utf-8")
     print(f"wrote {PAGE}")
@@ -439,7 +446,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     hands, objects = chosen(hands, find_objects(words.objects), words.only)
     if not hands:
         parser.error("--no-shipped: expected --hands with hands, found none")
-    pairs = [(hand, one) for hand in hands for one in objects]
+    pairs = [(hand, item) for hand in hands for item in objects]
     rows = measured_rows(pairs, words.out, words.workers, words.images)
     print(write_tables(hands, rows, words.out, command_of(words)))
 

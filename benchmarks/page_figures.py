@@ -206,12 +206,12 @@ def crosscheck() -> Iterator[str]:
     for name in ("paper000_release", "four_finger_sphere", "four_finger_askew"):
         subject = sg.io.load_release(name) if "release" in name else sg.load_scene(name)
         check = sg.comparison.crosscheck(subject, ("mujoco", "ode"))
-        for one in check.findings:
-            if one.tolerance is not None:
-                limit = f"{one.tolerance:g} {one.difference_unit}"
-                verdict = "within" if one.passed else "**beyond**"
-                cells = (f"{one.difference:.2g} {one.difference_unit}", limit, verdict)
-                rows.append((f"`{name}`", one.quantity, *cells))
+        for finding in check.findings:
+            if finding.tolerance is not None:
+                limit = f"{finding.tolerance:g} {finding.difference_unit}"
+                verdict = "within" if finding.passed else "**beyond**"
+                cells = (f"{finding.difference:.2g} {finding.difference_unit}", limit, verdict)
+                rows.append((f"`{name}`", finding.quantity, *cells))
     yield from table(("scene", "quantity", "largest difference", "tolerance", ""), rows)
 
 

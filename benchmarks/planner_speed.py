@@ -79,7 +79,7 @@ def seconds_alone(planned: PlannedGrasps) -> float:
 def processor_seconds() -> float:
     """What this process and those that it started and has ended have used [s]."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(one.ru_utime + one.ru_stime for one in used)
+    return sum(item.ru_utime + item.ru_stime for item in used)
 
 
 if __name__ == "__main__":

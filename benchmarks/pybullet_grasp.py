@@ -62,7 +62,7 @@ def lines() -> Iterator[Line]:
     for step in STEPS:
         result = [in_bullet(pybullet, built, targets, step) for _ in range(ROUNDS)]
         stable = result[0].deepest < DEEPEST and result[0].speed < FASTEST
-        seconds = float(np.median([one.seconds for one in result]))
+        seconds = float(np.median([item.seconds for item in result]))
         yield Line(
             f"PyBullet, time step {step * 1e3:.3g} ms [ms]",
             f"{1e3 * seconds:.0f}, {seconds / own:.1f} times softgrasp; contacts "

@@ -54,9 +54,9 @@ def main() -> None:
     for file in chosen:
         picks.append(pick(hand, file))
         print(row(picks[-1]), flush=True)
-    held = [one for one in picks if one.result is not None and one.result.held]
+    held = [item for item in picks if item.result is not None and item.result.held]
     print(f"\nheld {len(held)} of {len(picks)}, "
-          f"{sum(one.seconds for one in picks) / len(picks):.1f} s each")  # fmt: skip
+          f"{sum(item.seconds for item in picks) / len(picks):.1f} s each")  # fmt: skip
     draw(picks[:DRAWN], Path(drawing))
 
 

@@ -131,14 +131,14 @@ def many_grasps(grasps: int) -> Iterator[Line]:
     """Grasps with their hold tests: a row and its parts, and a sweep with two workers."""
     plan = plan_of(grasps)
     values = combinations(plan)
-    scenes = [scene_of(plan, one, None) for one in values[:ROUND]]
+    scenes = [scene_of(plan, value, None) for value in values[:ROUND]]
     raws = [open_loop(compile_scene(scene)) for scene in scenes]
     names = ("scene", "build", "closed loop", "result", "row")
     ratios: dict[str, list[float]] = {name: [] for name in (*names, "all")}
     raw_seconds = []
     for _ in range(ROUNDS):
         raw_seconds.append(sum(raw()[0] for raw in raws))
-        taken = np.sum([row_seconds(plan, one) for one in values[:ROUND]], axis=0)
+        taken = np.sum([row_seconds(plan, value) for value in values[:ROUND]], axis=0)
         for name, seconds in zip(names, taken.tolist(), strict=True):
             ratios[name].append(seconds / raw_seconds[-1])
         ratios["all"].append(float(taken.sum()) / raw_seconds[-1])
@@ -171,7 +171,7 @@ def one_shape(grasps: int) -> Line:
     plan = plan_of(grasps)
     plan = plan.replace(axes=tuple(axis for axis in plan.axes if axis.path != "object.radius"))
     values = combinations(plan)[:ROUND]
-    raws = [open_loop(compile_scene(scene_of(plan, one, None))) for one in values]
+    raws = [open_loop(compile_scene(scene_of(plan, value, None))) for value in values]
     speed = swept_speed(plan, raws, grasps)
     return aimed("the same of one shape", speed, 1.3, "a row as above; start of the workers",
                  least=True)  # fmt: skip
@@ -255,7 +255,7 @@ def five_densities() -> Iterator[Line]:
     )
     built = [compile_scene(scene_of_row(plan, row)) for row in range(plan.size)]
     prescribed_seconds(built[0])
-    raw = sum(prescribed_seconds(one) for one in built)
+    raw = sum(prescribed_seconds(item) for item in built)
     yield Line("five densities of paper 004, raw engine, one thread [s]", f"{raw:.1f}")
     for workers in (1, 2):
         with tempfile.TemporaryDirectory() as directory:

@@ -91,7 +91,7 @@ def pages() -> dict[str, str]:
         if name == "description":
             continue
         module = getattr(softgrasp, name)
-        blocks = [f"::: {module.__name__}.{one}\n" for one in _names(module)]
+        blocks = [f"::: {module.__name__}.{item}\n" for item in _names(module)]
         texts[f"{name}.md"] = f"# sg.{name}\n\n{sentence}\n\n" + "\n".join(blocks)
     texts |= {"file_formats.md": _file_formats(), "command_line.md": _command_line()}
     return (
@@ -172,7 +172,7 @@ def _descriptions() -> str:
     ]
     links = _links()
     for topic, (title, modules) in TOPICS.items():
-        names = sorted((name for one in modules for name in _described(one)), key=str.lower)
+        names = sorted((name for module in modules for name in _described(module)), key=str.lower)
         shown = ", ".join(links[name] for name in names)
         lines.append(f"| [{title}]({_page_of(topic)}) | {shown} |")
     return "\n".join(lines) + "\n"
@@ -212,7 +212,9 @@ def _description(kind: type[Description]) -> list[str]:
 
 def _row(cells: tuple[str, ...]) -> str:
     """Row of a table; alternatives in code become words, as a table ends a cell at their bar."""
-    shown = (re.sub(r"`[^`]*`", lambda one: one[0].replace("|", "` or `"), cell) for cell in cells)
+    shown = (
+        re.sub(r"`[^`]*`", lambda item: item[0].replace("|", "` or `"), cell) for cell in cells
+    )
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in shown) + " |"
 
 
@@ -242,13 +244,13 @@ def _takes(annotation: Any, unit: str, links: dict[str, str]) -> str:
     if origin is Annotated:
         return _takes(parts[0], unit, links)
     if origin is Literal:
-        return ", ".join(f"`{one}`" for one in parts)
+        return ", ".join(f"`{part}`" for part in parts)
     if origin is tuple:
-        words = list(dict.fromkeys(_takes(one, unit, links) for one in parts if one is not ...))
+        words = list(dict.fromkeys(_takes(part, unit, links) for part in parts if part is not ...))
         count = "" if ... in parts or len(words) > 1 else f"{len(parts)} × "
         return f"{count or 'list of '}{' and '.join(words)}"
     if parts:
-        words = [_takes(one, unit, links) for one in parts if one is not type(None)]
+        words = [_takes(part, unit, links) for part in parts if part is not type(None)]
         return " or ".join(dict.fromkeys(words))
     if annotation in (int, float):
         return unit or {int: "integer", float: "number"}[annotation]
@@ -257,7 +259,7 @@ def _takes(annotation: Any, unit: str, links: dict[str, str]) -> str:
         return words[annotation]
     if issubclass(annotation, tuple):  # such as Rates, which one number may stand for
         return f"{unit or 'number'}, or a list"
-    public = next((one for one in annotation.__mro__ if one.__name__ in links), annotation)
+    public = next((item for item in annotation.__mro__ if item.__name__ in links), annotation)
     name = public.__name__.removesuffix("Override")  # has the same fields, none of them required
     return links.get(name, f"`{name}`")
 
@@ -269,7 +271,7 @@ def _initial(value: Any) -> str:
     elif isinstance(value, float):
         text = f"{value:.6g}"
     elif isinstance(value, tuple):
-        text = f"({', '.join(_initial(one).strip('`') for one in value)})" if value else ""
+        text = f"({', '.join(_initial(item).strip('`') for item in value)})" if value else ""
     else:
         text = "" if value is None else str(value)
     return f"`{text}`" if 0 < len(text) <= 60 and text[0] != "<" else ""
@@ -299,7 +301,9 @@ def _file_formats() -> str:
 def _fields(definition) -> list[str]:
     """Table of the fields of a definition, or of the form with most fields."""
     forms = [definition, definition.get("else", {}), definition.get("else", {}).get("else", {})]
-    form = max(forms + definition.get("anyOf", []), key=lambda one: len(one.get("properties", ())))
+    form = max(
+        forms + definition.get("anyOf", []), key=lambda item: len(item.get("properties", ()))
+    )
     lines = ["| field | value | default | meaning |", "|---|---|---|---|"]
     for name, field in form["properties"].items():
         required = name in form.get("required", ())
@@ -321,11 +325,11 @@ def _value(field) -> str:
         kinds = {model.__name__: kind for kind, (model, _) in KINDS.items()}
         return f"[{kinds.get(name, name)}](#{kinds.get(name, name).lower()})"
     if "allOf" in field:
-        return " or ".join(dict.fromkeys(_value(one["then"]) for one in field["allOf"]))
+        return " or ".join(dict.fromkeys(_value(item["then"]) for item in field["allOf"]))
     if "enum" in field or "const" in field:
-        return ", ".join(f"`{one}`" for one in field.get("enum", [field.get("const")]))
+        return ", ".join(f"`{item}`" for item in field.get("enum", [field.get("const")]))
     if "anyOf" in field:
-        words = [_value(one) for one in field["anyOf"] if one.get("type") != "null"]
+        words = [_value(item) for item in field["anyOf"] if item.get("type") != "null"]
         return " or ".join(dict.fromkeys(words))
     if field.get("type") == "array":
         return _list(field)
@@ -344,7 +348,7 @@ def _value(field) -> str:
 
 def _list(field) -> str:
     items = field.get("prefixItems") or [field.get("items", {})]
-    words = list(dict.fromkeys(_value(one) for one in items))
+    words = list(dict.fromkeys(_value(item) for item in items))
     count = field.get("minItems") if field.get("minItems") == field.get("maxItems") else None
     return f"list of {f'{count} × ' if count else ''}{' and '.join(words)}"
 
@@ -361,27 +365,29 @@ def _command_line() -> str:
         lines += [f"## {section}", ""]
         for verb in verbs:
             command = command_line.commands[verb].whole
-            for name, one in getattr(command, "commands", {"": command}).items():
-                lines += _verb(f"softgrasp {verb} {name}".strip(), one)
+            for name, item in getattr(command, "commands", {"": command}).items():
+                lines += _verb(f"softgrasp {verb} {name}".strip(), item)
     return "\n".join(lines).rstrip() + "\n"
 
 
 def _verb(name: str, command) -> list[str]:
-    shown = [one for one in command.params if getattr(one, "help", "") and not one.hidden]
-    arguments = [one for one in shown if one.param_type_name == "argument"]
-    words = " ".join(_label(one) if one.required else f"[{_label(one)}]" for one in arguments)
+    shown = [param for param in command.params if getattr(param, "help", "") and not param.hidden]
+    arguments = [item for item in shown if item.param_type_name == "argument"]
+    words = " ".join(
+        _label(argument) if argument.required else f"[{_label(argument)}]" for argument in arguments
+    )
     about = " ".join((command.help or "").split("\n\n")[0].split())
     usage = " ".join(filter(None, [name, words, "[OPTIONS]"]))
     lines = [f"### {name}", "", f"    {usage}", "", about, ""]
     if shown:
         lines += ["| option | value | meaning |", "|---|---|---|"]
-    for one in shown:
-        value = "" if getattr(one, "is_flag", False) else _values_of(one)
-        if one in arguments:
-            label, value = f"`{_label(one)}`", _choices(one)
+    for item in shown:
+        value = "" if getattr(item, "is_flag", False) else _values_of(item)
+        if item in arguments:
+            label, value = f"`{_label(item)}`", _choices(item)
         else:
-            label = ", ".join(f"`{word}`" for word in [*one.opts, *one.secondary_opts])
-        about = " ".join(one.help.split())
+            label = ", ".join(f"`{word}`" for word in [*item.opts, *item.secondary_opts])
+        about = " ".join(item.help.split())
         lines.append(_row((label, value, about)))
     return [*lines, ""]
 
@@ -416,7 +422,7 @@ def _index() -> str:
         "|---|---|---|",
     ]
     for name, sentence in MODULES.items():
-        listed = ", ".join(f"`{one}`" for one in _names(getattr(softgrasp, name)))
+        listed = ", ".join(f"`{item}`" for item in _names(getattr(softgrasp, name)))
         lines.append(f"| [sg.{name}]({name}.md) | {sentence} | {listed} |")
     return "\n".join(lines) + "\n"
 

@@ -29,8 +29,8 @@ def hands() -> Iterator[Any]:
         yield importlib.import_module("hands")
 
 
-def pair(hands: Any, hand: str = "four_finger", one: str = "ball_60") -> Any:
-    (found,) = (source for source in hands.find_objects([]) if source.name == one)
+def pair(hands: Any, hand: str = "four_finger", item: str = "ball_60") -> Any:
+    (found,) = (source for source in hands.find_objects([]) if source.name == item)
     return hands.HandSource(hand, hand, "0"), found
 
 
@@ -139,8 +139,8 @@ def test_it_writes_rows_and_rates_and_goes_on_from_finished_rows(
 
 @pytest.mark.slow
 def test_shipped_hands_hold_primitives(hands: Any, tmp_path: Path) -> None:
-    objects = [one for one in hands.find_objects([]) if one.group != "object"]
-    pairs = [(hand, one) for hand in hands.find_hands([]) for one in objects]
+    objects = [item for item in hands.find_objects([]) if item.group != "object"]
+    pairs = [(hand, item) for hand in hands.find_hands([]) for item in objects]
     rows = hands.measured_rows(pairs, tmp_path, 1, images=False)
     for group, floor in (("balls", BALL_FLOOR), ("primitives", PRIMITIVE_FLOOR)):
         rate = hands.rate_of(rows, group)

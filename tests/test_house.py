@@ -77,7 +77,7 @@ SUBMODULES = [
 PUBLIC = [(softgrasp, name) for name in softgrasp.__all__ if not name.startswith("__")]
 PUBLIC += [
     (module, name)
-    for module in (getattr(softgrasp, one) for one in SUBMODULES)
+    for module in (getattr(softgrasp, item) for item in SUBMODULES)
     for name in module.__all__
 ]
 

@@ -53,7 +53,9 @@ def references() -> list[str]:
     """All references of the table of extensions."""
     tables = [value for name, value in vars(extensions).items() if name.isupper()]
     whole = [value for value in tables if isinstance(value, str)]
-    return whole + [one for table in tables if not isinstance(table, str) for one in table.values()]
+    return whole + [
+        item for table in tables if not isinstance(table, str) for item in table.values()
+    ]
 
 
 @pytest.mark.parametrize("reference", sorted(set(references())))

@@ -50,7 +50,7 @@ def test_it_is_stored_executed_and_without_magics(path: Path) -> None:
         assert cell["execution_count"] == number
         assert not [line for line in cell["source"] if line.startswith(("%", "!"))]
     data = [output.get("data", {}) for cell in cells(book) for output in cell["outputs"]]
-    assert any("image/png" in one for one in data)
+    assert any("image/png" in item for item in data)
 
 
 SLOW = "03_sweep_and_quality"

@@ -15,7 +15,7 @@ from softgrasp import plugin_api
 
 PACKAGE = Path(softgrasp.__file__).resolve().parent
 SATELLITES = ("backends", "continuum_control", "hydraulics", "twin")
-FOLDERS = [*(PACKAGE / one for one in SATELLITES), Path(__file__).parent / "reference_engine"]
+FOLDERS = [*(PACKAGE / item for item in SATELLITES), Path(__file__).parent / "reference_engine"]
 """The engine of the tests stands for those of other distributions."""
 OPEN = ("assets", "errors", "units")
 """Modules of the core all of whose names are public."""
@@ -44,8 +44,8 @@ def is_public(module: str, name: str) -> bool:
     owner = import_module(module)
     declared = getattr(owner, "__all__", None)
     if declared is None:  # public as a whole, such as ``sg.pcc``
-        whole = (getattr(softgrasp, one) for one in softgrasp.__all__)
-        return owner in [one for one in whole if isinstance(one, ModuleType)] and name[:1] != "_"
+        whole = (getattr(softgrasp, item) for item in softgrasp.__all__)
+        return owner in [item for item in whole if isinstance(item, ModuleType)] and name[:1] != "_"
     return name in declared
 
 

@@ -236,7 +236,7 @@ def accuracy_columns(study: AccuracyStudy) -> dict[str, Array]:
 def draw_shapes(study: AccuracyStudy, path: Path) -> Path:
     """Draw the images with their picks, and below the fitted shape over the true one."""
     shown = [
-        one for one in zip(study.samples, study.errors, strict=True) if one[0].pressure in PAPER
+        item for item in zip(study.samples, study.errors, strict=True) if item[0].pressure in PAPER
     ]
     with style.figure(path, 5.35) as (figure, table):
         grid = style.panels(figure, 2, len(shown), margins=(0.6, 0.1, 0.5, 0.6), gaps=(0.12, 0.32))

@@ -42,7 +42,7 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--json", action="store_true", help="one JSON document")
     options = parser.parse_args(words)
     if options.name == "list":
-        rows = [[one.name, one.title, one.source] for one in EXPERIMENTS]
+        rows = [[item.name, item.title, item.source] for item in EXPERIMENTS]
         terminal.put_table(["experiment", "what", "paper"], rows)
         return 0
     try:

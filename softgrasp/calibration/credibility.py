@@ -156,7 +156,7 @@ def assess_credibility(
     checked += [finding for finding in measurement_findings(problem) if not finding.refutes]
     findings = [Finding(stage, sentence, refutes=False) for stage, sentence in copies]
     findings += [*checked, *implausible(quantities), *results]
-    findings.sort(key=lambda one: not one.refutes)
+    findings.sort(key=lambda item: not item.refutes)
     return Credibility(tuple(tests), quantities, tuple(findings), tuple(alternatives))
 
 
@@ -185,7 +185,7 @@ class FingerFit(StageFit):
     def better_readings(self) -> list[Alternative]:
         """Fit the stage with other readings and other bounds; return those that fit much better."""
         better = [*self._beyond_bounds(), *super().better_readings()]
-        return sorted(better, key=lambda one: -one.ratio)
+        return sorted(better, key=lambda item: -item.ratio)
 
     def _on_bounds(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Return which parameters are on the lower and on the upper bound, (p,) each."""
@@ -216,9 +216,11 @@ class FingerFit(StageFit):
         if self.stage.unit != "rad":
             return None
         block, name = self.stage.block, self._rows
-        rows = [(i, one) for i, one in enumerate(getattr(self.problem, name)) if not one.held_out]
+        rows = [
+            (i, item) for i, item in enumerate(getattr(self.problem, name)) if not item.held_out
+        ]
         hanging = name == "hung"
-        loads = [1e3 * one.mass if hanging else one.pressure / 1e3 for _, one in rows]
+        loads = [1e3 * item.mass if hanging else item.pressure / 1e3 for _, item in rows]
 
         def at(parameters: Array, loads: Array, row: int) -> Array:
             angles, joints = rows[row][1].angles, block.of_joints(parameters[None])
@@ -228,7 +230,7 @@ class FingerFit(StageFit):
             bends = [FreeBend(pressure=1e3 * x, angles=angles) for x in loads.tolist()]
             return np.concatenate(self.experiments.bends(self.stiffness[None], joints, bends))
 
-        counts = tuple(len(one.angles) for _, one in rows)
+        counts = tuple(len(item.angles) for _, item in rows)
         numbers = tuple(number for number, _ in rows)
         return AngleTable(np.array(loads), counts, "g" if hanging else "kPa", at, numbers)
 
@@ -246,8 +248,8 @@ class FingerFit(StageFit):
             if values[table.values(range(row, row + 1))].any()
         }  # fmt: skip
         rows = tuple(
-            one.replace(held_out=one.held_out or number in gone)
-            for number, one in enumerate(getattr(self.problem, self._rows))
+            item.replace(held_out=item.held_out or number in gone)
+            for number, item in enumerate(getattr(self.problem, self._rows))
         )
         problem = self.problem.replace(**{self._rows: rows})
         stage = stage_of(self.stage.name, problem, self.experiments, self.stiffness)

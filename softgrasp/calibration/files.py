@@ -316,9 +316,9 @@ def _video_findings(
     ends = CalibrationProblem(finger=finger, **bounds).stiffness_bounds
     return [
         text
-        for _, one in tracks
+        for _, item in tracks
         for text in check_video(
-            one.path, one.frame_rate, one.height, one.pixels, one.likeness, finger, ends
+            item.path, item.frame_rate, item.height, item.pixels, item.likeness, finger, ends
         )
     ]
 
@@ -376,4 +376,6 @@ def _mark_held_out(tree: dict[str, Any]) -> None:
                     kind,
                 )
             marked |= same
-        tree[kind] = tuple(one.replace(held_out=i in marked) for i, one in enumerate(tree[kind]))
+        tree[kind] = tuple(
+            element.replace(held_out=i in marked) for i, element in enumerate(tree[kind])
+        )

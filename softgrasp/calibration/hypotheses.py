@@ -425,9 +425,9 @@ def _exchange(a: int, b: int, values: Array) -> Array:
 def _sum(rig: HungFinger) -> tuple[Array, ...]:
     """Add the angles of each row to those of the rows before, in each series of growing weights."""
     rows: list[Array] = []
-    for index, one in enumerate(rig.angles):
+    for index, angle in enumerate(rig.angles):
         first = index == 0 or rig.masses[index] <= rig.masses[index - 1]
-        rows.append(one if first or len(one) != len(rows[-1]) else one + rows[-1])
+        rows.append(angle if first or len(angle) != len(rows[-1]) else angle + rows[-1])
     return tuple(rows)
 
 
@@ -484,8 +484,8 @@ def _errors_of_bends(
     def at(*, shift: float = 0.0, mass: float = 0.0, tilt: float = 0.0) -> Array:
         moments = np.maximum(pressures + shift, 0.0)[:, None] * gains
         loads = HungRig(np.full(len(bends), mass), tilt=tilt).loads(chain)
-        one = Loads(loads.cosine[0], loads.sine[0])
-        return np.asarray(rest(stiffness[None], one, moments).angles[rows, joints])
+        item = Loads(loads.cosine[0], loads.sine[0])
+        return np.asarray(rest(stiffness[None], item, moments).angles[rows, joints])
 
     def effect(name: str, step: float) -> Array:
         return np.nan_to_num((at(**{name: step}) - at(**{name: -step})) / (2.0 * step))
@@ -530,8 +530,8 @@ def _readings_under_pressure(
 
     def of(pressures: Array, change: Callable[[Array], Array] = np.asarray) -> Stage:
         moved = tuple(
-            one.replace(**{"pressure": max(p, 0.0), value: _as_field(change(getattr(one, value)))})
-            for one, p in zip(rows, pressures.tolist(), strict=True) if np.isfinite(p)
+            row.replace(**{"pressure": max(p, 0.0), value: _as_field(change(getattr(row, value)))})
+            for row, p in zip(rows, pressures.tolist(), strict=True) if np.isfinite(p)
         )  # fmt: skip
         return _torques_of(problem.replace(**{field: moved}), experiments, stiffness)
 

@@ -208,7 +208,9 @@ class JointModel:
             values.append((ends[0], (ahead - behind).T / (2.0 * STEP)))
         elif self.forces:
             values.append(self._linearized_forces(z))
-        return np.concatenate([one for one, _ in values]), np.concatenate([by for _, by in values])
+        return np.concatenate([item for item, _ in values]), np.concatenate(
+            [by for _, by in values]
+        )
 
     def _linearized_angles(self, z: Array) -> tuple[Array, Array]:
         chain, noise = self.experiments.chain, self._noise(z[None])
@@ -233,7 +235,7 @@ class JointModel:
         still = np.broadcast_to(angles, (2 * len(z), *angles.shape))
         ahead, behind = np.split(self._shown(still, self._noise(ends)), 2)
         by_z *= (factor[0] * self._crept(noise)[0])[..., None]
-        rows = [by_z[i, : len(one.angles)] for i, one in enumerate(self.loads)]
+        rows = [by_z[i, : len(load.angles)] for i, load in enumerate(self.loads)]
         direct = (half * (ahead - behind)).T
         return self._shown(angles[None], noise)[0], np.concatenate(rows) + direct
 
@@ -295,7 +297,7 @@ class JointModel:
         shown = shown + self.offset * offset[:, None]
         if not self.relative:
             shown[..., 0] += self.tilt * (noise["tilt"] + noise["roll of the camera"])[:, None]
-        rows = [shown[:, i, : len(one.angles)] for i, one in enumerate(self.loads)]
+        rows = [shown[:, i, : len(load.angles)] for i, load in enumerate(self.loads)]
         return np.concatenate(rows, axis=1)
 
     def _crept(self, noise: dict[str, Array]) -> Array:

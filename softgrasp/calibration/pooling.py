@@ -148,14 +148,14 @@ def pool_fingers(finger_files: Sequence[str | Path], *, seed: int = 0) -> Pool:
 def _check_alike(files: list[Path], ensembles: list[FingerEnsemble]) -> None:
     first = ensembles[0]
     joints = [joint.position for joint in first.finger.joints]
-    for file, one in zip(files, ensembles, strict=True):
-        if one.columns.keys() != first.columns.keys():
+    for file, ensemble in zip(files, ensembles, strict=True):
+        if ensemble.columns.keys() != first.columns.keys():
             raise DescriptionError(
                 f"expected the parameters of {files[0]} ({len(first.columns)}), as of one mould, "
-                f"found {len(one.columns)}",
+                f"found {len(ensemble.columns)}",
                 file=file,
             )
-        if not np.allclose([joint.position for joint in one.finger.joints], joints):
+        if not np.allclose([joint.position for joint in ensemble.finger.joints], joints):
             raise DescriptionError(
                 f"expected joints where {files[0]} has them, as of one mould, found others",
                 file=file,

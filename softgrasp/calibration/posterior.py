@@ -224,10 +224,10 @@ def mean_scales(mixture: list[Component]) -> Scales:
 def without_creep(problem: CalibrationProblem, growth: float) -> CalibrationProblem:
     """Return a problem with the angles at ``creep_time``, of a growth in a decade of time [–]."""
 
-    def at_once(one: HungAngles) -> HungAngles:
-        decades = math.log10((one.time or problem.creep_time) / problem.creep_time)
+    def at_once(item: HungAngles) -> HungAngles:
+        decades = math.log10((item.time or problem.creep_time) / problem.creep_time)
         factor = 1.0 + growth * decades
-        return one.replace(angles=tuple(angle / factor for angle in one.angles))
+        return item.replace(angles=tuple(angle / factor for angle in item.angles))
 
     return problem.replace(hung=tuple(map(at_once, problem.hung))) if growth else problem
 
@@ -306,8 +306,8 @@ class JointFit:
         kept = weights > MIN_WEIGHT
         weights /= weights[kept].sum()
         return [
-            one._replace(weight=float(weight))
-            for one, weight, keep in zip(components, weights, kept, strict=True) if keep
+            element._replace(weight=float(weight))
+            for element, weight, keep in zip(components, weights, kept, strict=True) if keep
         ]  # fmt: skip
 
     def _components(self, data: Array, slopes: Array) -> Iterator[Component]:
@@ -335,8 +335,10 @@ class JointFit:
                 common - mean @ side + np.linalg.slogdet(precision)[1]
                 - 2.0 * np.log(ratios).sum(axis=1)
             )  # fmt: skip
-            for one, weight, centre, inverse in zip(scales, evidence, mean, precision, strict=True):
-                yield Component(one, float(weight), centre, inverse)
+            for item, weight, centre, inverse in zip(
+                scales, evidence, mean, precision, strict=True
+            ):
+                yield Component(item, float(weight), centre, inverse)
 
     def _noises(self, kind: int) -> list[float]:
         """Return noise on the grid: only that of the fit where it is declared or not needed."""
@@ -349,8 +351,8 @@ class JointFit:
     def _surprise(self, *noise: float) -> float:
         """Return minus twice the logarithm of the prior of noise."""
         return sum(
-            (math.log(one / usual) / NOISE_WIDTH) ** 2
-            for one, usual in zip(noise, USUAL_NOISE.values(), strict=True)
+            (math.log(item / usual) / NOISE_WIDTH) ** 2
+            for item, usual in zip(noise, USUAL_NOISE.values(), strict=True)
         )
 
     def covariance(self, z: Array) -> Array:
@@ -453,12 +455,12 @@ def draw(
     """Draw samples of a mixture, (count, size), and the number of the component of each."""
     counts = rng.multinomial(count, [component.weight for component in mixture])
     parts = []
-    for one, number in zip(mixture, counts.tolist(), strict=True):
+    for item, number in zip(mixture, counts.tolist(), strict=True):
         if number:
             # A = L·Lᵀ: L⁻ᵀ·x has the covariance A⁻¹
-            root = np.linalg.cholesky(one.precision)
-            normal = rng.standard_normal((len(one.mean), number))
-            parts.append(one.mean + np.linalg.solve(root.T, normal).T)
+            root = np.linalg.cholesky(item.precision)
+            normal = rng.standard_normal((len(item.mean), number))
+            parts.append(item.mean + np.linalg.solve(root.T, normal).T)
     return np.concatenate(parts), np.repeat(np.arange(len(mixture)), counts)
 
 
@@ -523,7 +525,7 @@ def next_measurements(
         gain = 0.5 * float(np.linalg.slogdet(now)[1] - np.linalg.slogdet(then)[1])
         errors = float(before[best]), float(after[best])
         candidates.append(Advice(measurement, gain, posterior.names[best], *errors))
-    return tuple(sorted(candidates, key=lambda one: -one.information))
+    return tuple(sorted(candidates, key=lambda item: -item.information))
 
 
 def _candidates(

@@ -190,10 +190,10 @@ def _approach(since: Array, state: Array, target: float, constants: Array) -> Ar
     first = (state[0] - target) * np.exp(-since / constants[0])
     if len(state) == 1:
         return np.asarray(target + first[None])
-    one, two = constants[0], constants[1]
-    two = two * (APART if abs(two / one - 1.0) < APART - 1.0 else 1.0)
-    part = (state[0] - target) * one / (one - two)
-    second = part * np.exp(-since / one) + (state[1] - target - part) * np.exp(-since / two)
+    item, two = constants[0], constants[1]
+    two = two * (APART if abs(two / item - 1.0) < APART - 1.0 else 1.0)
+    part = (state[0] - target) * item / (item - two)
+    second = part * np.exp(-since / item) + (state[1] - target - part) * np.exp(-since / two)
     return target + np.stack([first, second])
 
 
@@ -203,11 +203,11 @@ def fit_pressure_lag(record: PressureRecord) -> PressureFit:
     Args:
         record: The record; see ``read_pressure_record``.
     """
-    one, two = (_Model(record, lags).fit() for lags in (1, 2))
+    first, second = (_Model(record, lags).fit() for lags in (1, 2))
     rounding = ROUNDING * float(np.ptp(record.commands))
-    ratio = (one.residual**2 + rounding**2) / (two.residual**2 + rounding**2)
-    improvement = len(record.times) / _inflation(record, two) * math.log(ratio) - 2.0
-    chosen = two if improvement > PREFERRED else one
+    ratio = (first.residual**2 + rounding**2) / (second.residual**2 + rounding**2)
+    improvement = len(record.times) / _inflation(record, second) * math.log(ratio) - 2.0
+    chosen = second if improvement > PREFERRED else first
     return replace(chosen, improvement=improvement, doubts=tuple(_doubts(record, chosen)))
 
 
@@ -270,7 +270,7 @@ class _Model:
             least_squares(left, start, x_scale="jac", bounds=(ends[0], ends[1]))
             for start in starts[:2]
         ]
-        z = min(solutions, key=lambda one: float(one.cost)).x
+        z = min(solutions, key=lambda item: float(item.cost)).x
         return self._assessed(np.asarray(z))
 
     def _assessed(self, z: Array) -> PressureFit:

@@ -482,7 +482,7 @@ class StageFit:
         """
         readings = (hypothesis for hypothesis in self._hypotheses if isinstance(hypothesis, tuple))
         better = [self.compared(words, stage, self.fitted(stage)) for words, stage in readings]
-        return sorted((item for item in better if item), key=lambda one: -one.ratio)
+        return sorted((item for item in better if item), key=lambda element: -element.ratio)
 
     def compared(self, reading: str, other: Stage, position: Array) -> Alternative | None:
         """Compare the fit of another reading with this one; None where it is not better."""
@@ -513,27 +513,27 @@ class StageFit:
         rest = projected(left)
         total, freedom = float(rest @ rest), len(left) - basis.shape[1] - 1
         tested = []
-        for one in nuisances:
-            effect = projected(one.effect)
+        for nuisance in nuisances:
+            effect = projected(nuisance.effect)
             size = float(effect @ effect)
-            if size <= 1e-3 * float(one.effect @ one.effect) or freedom < 2:
+            if size <= 1e-3 * float(nuisance.effect @ nuisance.effect) or freedom < 2:
                 continue  # the stage's own parameters have the same effect
             estimate = float(effect @ rest) / size
             fraction = estimate**2 * size / max(total, 1e-300)
             ratio = fraction * freedom / max(1.0 - fraction, 1e-12)
             # Bonferroni: errors of single values share one half, all others the other half
-            alike = 2 * sum(other.single == one.single for other in nuisances)
+            alike = 2 * sum(other.single == nuisance.single for other in nuisances)
             chance = float(stats.f.sf(ratio, 1, freedom)) * alike
-            if chance < CHANCE and fraction > EXPLAINED and one.is_material(estimate):
-                tested.append((fraction, estimate, one, effect))
+            if chance < CHANCE and fraction > EXPLAINED and nuisance.is_material(estimate):
+                tested.append((fraction, estimate, nuisance, effect))
         tested.sort(key=lambda row: -row[0])
         if not tested:
             return []
         fraction, estimate, best, effect = tested[0]
         alternatives = [
-            one.sentence(size)
-            for _, size, one, other in tested[1:3]
-            if abs(effect @ other) > RELATED * np.linalg.norm(effect) * np.linalg.norm(other)
+            first.sentence(size)
+            for _, size, first, second in tested[1:3]
+            if abs(effect @ second) > RELATED * np.linalg.norm(effect) * np.linalg.norm(second)
         ]
         also = f", or {' or '.join(alternatives)}" if alternatives else ""
         return [self._alone(f"{best.sentence(estimate)}{also}", fraction)]
@@ -577,9 +577,9 @@ class StageFit:
         return [self._alone(words, float(fraction), tuple(np.flatnonzero(values).tolist()))]
 
 
-def _left(one: Finding) -> float:
+def _left(item: Finding) -> float:
     """Return the residuals that a cause leaves, over those of the fit [–]."""
-    return math.sqrt(max(1.0 - one.fraction, 0.0))
+    return math.sqrt(max(1.0 - item.fraction, 0.0))
 
 
 def _relative(stage: Stage, position: Array) -> float:
@@ -628,8 +628,8 @@ def _explain(
         tried.append(_single_value(labels, measured, expected))
     count = len(measured)
 
-    def criterion(one: tuple[str, float, int]) -> float:
-        return count * math.log(one[1] / count + noise) + one[2] * math.log(count)
+    def criterion(item: tuple[str, float, int]) -> float:
+        return count * math.log(item[1] / count + noise) + item[2] * math.log(count)
 
     best = min(tried, key=criterion)
     if best[1] - count * noise > (1.0 - ROW_EXPLAINED) * deviation:
@@ -640,9 +640,9 @@ def _explain(
     return best[0], best[1]
 
 
-def _apart(one: Array, other: Array) -> float:
+def _apart(first: Array, second: Array) -> float:
     """Return the sum of the squared differences."""
-    return float(np.square(one - other).sum())
+    return float(np.square(first - second).sum())
 
 
 READINGS: dict[str, Callable[[Array], Array]] = {

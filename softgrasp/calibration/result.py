@@ -429,8 +429,8 @@ def _stage(stage: StageResult) -> dict[str, Any]:
     }
 
 
-def _combination(one: Combination) -> dict[str, Any]:
-    return {"weights": one.weights, "relative_error": one.error, "sentence": one.sentence}
+def _combination(item: Combination) -> dict[str, Any]:
+    return {"weights": item.weights, "relative_error": item.error, "sentence": item.sentence}
 
 
 def _compare(labels: Sequence[str], measured: Array, simulated: Array) -> list[dict[str, Any]]:

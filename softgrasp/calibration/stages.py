@@ -301,8 +301,8 @@ class VirtualExperiments:
         duration = max(release.times[-1] for release in releases) + 1e-3
         time, heights = self.simulate_releases(stiffness, damping, releases, duration)
         traces = []
-        for index, one in enumerate(releases):
-            rows = np.array([np.interp(one.times, time, row) for row in heights[:, index]])
+        for index, item in enumerate(releases):
+            rows = np.array([np.interp(item.times, time, row) for row in heights[:, index]])
             traces.append(rows - rows.mean(axis=1, keepdims=True))
         return traces
 
@@ -405,7 +405,7 @@ class VirtualExperiments:
         moments = pressures[:, None] * gains[:, None, :]
         springs = self._stiffened(stiffness, pressures, stiffening)
         angles = rest(springs, self.chain.weight, moments).angles
-        return [angles[:, i, : len(one.angles)] for i, one in enumerate(bends)]
+        return [angles[:, i, : len(item.angles)] for i, item in enumerate(bends)]
 
     def simulate_releases(
         self, stiffness: Array, damping: Array, releases: Sequence[Release], duration: float

@@ -97,7 +97,7 @@ def synthetic_forces(
     exact = VirtualExperiments(problem).forces(parameters[0], parameters[1], requested)[0]
     rng = np.random.default_rng(seed)
     return tuple(
-        one.replace(force=float(force + noise * rng.standard_normal()))
-        for one, force in zip(requested, exact, strict=True)
+        item.replace(force=float(force + noise * rng.standard_normal()))
+        for item, force in zip(requested, exact, strict=True)
         for _ in range(repeats)
     )

@@ -121,19 +121,19 @@ class Tracks:
             residuals: Measured minus simulated heights of all tracks [m], (m,).
         """
         ends = np.cumsum([len(release.times) for release in self.releases])[:-1]
-        for one, left in zip(self.releases, np.split(residuals, ends), strict=True):
+        for item, left in zip(self.releases, np.split(residuals, ends), strict=True):
             apart = np.abs(left - np.median(left))
             far = apart > JUMP * float(np.median(apart))
             explained = float(np.square(apart[far]).sum() / max(np.square(apart).sum(), 1e-30))
-            small = apart.max() < MATERIAL * np.ptp(one.heights)
+            small = apart.max() < MATERIAL * np.ptp(item.heights)
             if small or not 0 < far.sum() < SHORT * len(left) or explained < EXPLAINED:
                 continue
             first = int(np.argmax(far))
             last = first + int(np.argmin(np.append(far[first:], False))) - 1
             yield doubt(
-                f"dampers: the track of {1e3 * one.mass:g} g deviates by "
-                f"{1e3 * apart[first : last + 1].max():.2g} mm from {one.times[first]:.3g} to "
-                f"{one.times[last]:.3g} s, as where the tracker jumps: this alone explains "
+                f"dampers: the track of {1e3 * item.mass:g} g deviates by "
+                f"{1e3 * apart[first : last + 1].max():.2g} mm from {item.times[first]:.3g} to "
+                f"{item.times[last]:.3g} s, as where the tracker jumps: this alone explains "
                 f"{100 * explained:.3g} % of the squared residuals of this track"
             )
             return
@@ -187,7 +187,7 @@ class Tracks:
         measured = [
             np.array(release.heights) - np.mean(release.heights) for release in self.releases
         ]
-        shown = [reading(i, np.array(one.times)) for i, one in enumerate(self.releases)]
+        shown = [reading(i, np.array(item.times)) for i, item in enumerate(self.releases)]
         centred = [entry - entry.mean(axis=1, keepdims=True) for entry in shown]
         simulated, track = np.concatenate(centred, axis=1), np.concatenate(measured)
         factors = np.ones(len(simulated))

@@ -255,7 +255,7 @@ def _build_messages(fields: dict[str, Any]) -> list[tuple[str, Severity]]:
             compile_scene(GraspScene(**fields))
         except (BuildError, DescriptionError) as error:
             return [(str(error), "problem")]
-    remarks = [one.message for one in caught if issubclass(one.category, SoftgraspWarning)]
+    remarks = [item.message for item in caught if issubclass(item.category, SoftgraspWarning)]
     return [(str(message), "remark") for message in remarks]
 
 
@@ -373,7 +373,7 @@ def hand_model(hand: Hand) -> HandModel:
     """
     model = compiled(build_hand_spec(hand), hand.name)
     soft = {digit.name for digit in hand.soft_fingers}
-    chains = {body: one for body, (one, _) in names.parts(hand).items() if one in soft}
+    chains = {body: item for body, (item, _) in names.parts(hand).items() if item in soft}
     result = HandModel(hand, model, mujoco.MjData(model), tuple(self_pairs(model, chains)))
     result.set_posture(result.start)
     return result

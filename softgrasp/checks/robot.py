@@ -172,12 +172,14 @@ def odd_limits(robot: Robot) -> dict[RigidJoint, Guess]:
     slides = any(joint.type == "prismatic" for joint in ranges)
     longest = (FAR * max(largest_lengths(robot)) if slides else 0.0) or math.inf
     units = {"revolute": (DEGREES, limit), "prismatic": (MILLIMETRES, longest)}
-    return {one: units[one.type][0] for one, width in ranges.items() if width > units[one.type][1]}
+    return {
+        item: units[item.type][0] for item, width in ranges.items() if width > units[item.type][1]
+    }
 
 
 def _limit_check(robot: Robot) -> Check:
     moving = [joint for joint in robot.joints if joint.type != "fixed"]
-    odd = {joint: one for joint, one in odd_limits(robot).items() if one is MILLIMETRES}
+    odd = {joint: limit for joint, limit in odd_limits(robot).items() if limit is MILLIMETRES}
     findings = tuple(item for joint in moving for item in _limit_findings(joint, joint in odd))
     return Check("limits", f"{format_count(len(moving), 'moving joint')}", findings)
 
@@ -351,8 +353,11 @@ def _directions(actuator: BendableActuator) -> list[float]:
 def _imbalance(actuators: tuple[BendableActuator, ...]) -> float:
     """Return the resultant lever arm at equal actuation over the sum of lever arms [–]."""
     levers = [
-        (one.radius * (one.area if isinstance(one, Chamber) else 1.0), one.angle)
-        for one in actuators
+        (
+            actuator.radius * (actuator.area if isinstance(actuator, Chamber) else 1.0),
+            actuator.angle,
+        )
+        for actuator in actuators
     ]
     x = math.fsum(arm * math.cos(angle) for arm, angle in levers)
     y = math.fsum(arm * math.sin(angle) for arm, angle in levers)

@@ -363,7 +363,7 @@ def document(result: CrosscheckResult) -> dict[str, Any]:
     else:
         steps = runs.finer
         details = {
-            "thresholds": {name: list(one) for name, one in runs.thresholds.items()},
+            "thresholds": {name: list(threshold) for name, threshold in runs.thresholds.items()},
             "loads": list(runs.loads),
             "held": {name: list(held) for name, held in runs.held.items()},
             "lost": {name: list(lost) for name, lost in runs.lost.items()},
@@ -429,7 +429,7 @@ def _grasp_runs(scene: GraspScene, data: dict[str, Any], directory: Path) -> Gra
         closing={name: load_result(directory / name / CLOSING) for name in finer},
         resting={name: next(iter(by_step.values())) for name, by_step in finer.items()},
         finer=finer,
-        thresholds={name: Threshold(*one) for name, one in data["thresholds"].items()},
+        thresholds={name: Threshold(*item) for name, item in data["thresholds"].items()},
         loads=tuple(data["loads"]),
         held={name: tuple(held) for name, held in data["held"].items()},
         lost={name: tuple(lost) for name, lost in data["lost"].items()},

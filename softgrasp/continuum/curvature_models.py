@@ -158,12 +158,12 @@ def _count_steps(u: Array, v: Array, length: float) -> int:
 
 def _magnus(first: Array, middle: Array, last: Array) -> Array:
     """Compute one Magnus twist per step from twists at its three nodes, (..., 6)."""
-    one = middle
+    item = middle
     two = np.sqrt(15.0) / 3.0 * (last - first)
     three = 10.0 / 3.0 * (last - 2.0 * middle + first)
-    inner = _bracket(one, two)
-    outer = -_bracket(one, 2.0 * three + inner) / 60.0
-    return one + three / 12.0 + _bracket(-20.0 * one - three + inner, two + outer) / 240.0
+    inner = _bracket(item, two)
+    outer = -_bracket(item, 2.0 * three + inner) / 60.0
+    return item + three / 12.0 + _bracket(-20.0 * item - three + inner, two + outer) / 240.0
 
 
 def _bracket(a: Array, b: Array) -> Array:

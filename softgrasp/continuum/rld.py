@@ -312,9 +312,9 @@ def joint_compliances(
     for field, line in {"joints": bends, "positions": along}.items():
         falls = np.flatnonzero(~(np.diff(line) > 0.0))
         if len(falls):
-            one, other = line[falls[0] : falls[0] + 2].tolist()
+            first, second = line[falls[0] : falls[0] + 2].tolist()
             raise DescriptionError(
-                f"expected ascending numbers, found {one:g}, {other:g}", field=field
+                f"expected ascending numbers, found {first:g}, {second:g}", field=field
             )
     if not ((stiffness > 0.0) & (stiffness < np.inf)).all():
         raise DescriptionError(

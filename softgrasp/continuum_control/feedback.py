@@ -162,10 +162,10 @@ def _is_stable(correction: Correction, step: Array, pushes: Array, angles: Array
     """
     size, count = len(step), len(angles)
     kept, period = correction.smoothing, correction.period
-    rate, one = (1.0 - kept) / period, np.eye(count)
+    rate, item = (1.0 - kept) / period, np.eye(count)
     # errors are −angles
-    slope = np.hstack([-rate * angles, -rate * one, kept * one, 0.0 * one])
-    total = np.hstack([-period * correction.rates[:, None] * angles, 0.0 * one, 0.0 * one, one])
+    slope = np.hstack([-rate * angles, -rate * item, kept * item, 0.0 * item])
+    total = np.hstack([-period * correction.rates[:, None] * angles, 0.0 * item, 0.0 * item, item])
     moments = correction.stiffness @ (total + correction.times[:, None] * slope)
     robot = np.hstack([step, np.zeros((size, 3 * count))]) + pushes @ moments
     before = np.hstack([-angles, np.zeros((count, 3 * count))])

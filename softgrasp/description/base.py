@@ -353,7 +353,9 @@ def description_error(error: ValidationError, model: Any) -> DescriptionError:
     A misspelt field comes first, because a missing field beside it is only its consequence.
     """
     problems = error.errors(include_url=False)
-    problem: dict[str, Any] = dict(min(problems, key=lambda one: one["type"] != "extra_forbidden"))
+    problem: dict[str, Any] = dict(
+        min(problems, key=lambda item: item["type"] != "extra_forbidden")
+    )
     path, owner = _walk(problem["loc"], model)
     complaint = problem.get("ctx", {}).get("error")
     if isinstance(complaint, FieldError):
@@ -416,10 +418,13 @@ def _walk(location: FieldPath, model: Any) -> tuple[FieldPath, type[BaseModel] |
             candidates = _models_in(fields[part].annotation)
             owner = candidates[0] if candidates else None
         elif named := [
-            one
-            for one in candidates
-            if part == one.__name__
-            or ("type" in one.model_fields and part == str(one.model_fields["type"].default))
+            candidate
+            for candidate in candidates
+            if part == candidate.__name__
+            or (
+                "type" in candidate.model_fields
+                and part == str(candidate.model_fields["type"].default)
+            )
         ]:
             owner, candidates = named[0], []
         elif depth == len(location) - 1 and part.isidentifier():

@@ -222,11 +222,12 @@ class Bendable(Description):
         kinds = {part.type for part in self.actuation}
         if len(kinds) > 1:
             raise FieldError("expected tendons or chambers, found both", "actuation")
-        for (_, one), (index, other) in combinations(enumerate(self.actuation), 2):
-            apart = math.remainder(other.angle - one.angle, math.tau)
+        for (_, first), (index, second) in combinations(enumerate(self.actuation), 2):
+            apart = math.remainder(second.angle - first.angle, math.tau)
             if abs(apart) < MIN_ANGLE:
                 raise FieldError(
-                    f"expected {other.type}s at different angles, found two at {other.angle:g} rad",
+                    f"expected {second.type}s at different angles, "
+                    f"found two at {second.angle:g} rad",
                     *("actuation", index, "angle"),
                 )
         return self

@@ -197,10 +197,11 @@ class CalibrationProblem(Description):
     def _fits(self) -> Self:
         joints = len(self.finger.joints)
         for name in ("hung", "bends"):
-            for index, one in enumerate(getattr(self, name)):
-                if len(one.angles) > joints:
+            for index, item in enumerate(getattr(self, name)):
+                if len(item.angles) > joints:
                     raise FieldError(
-                        f"expected at most {joints} angles, one per joint, found {len(one.angles)}",
+                        f"expected at most {joints} angles, one per joint, "
+                        f"found {len(item.angles)}",
                         *(name, index, "angles"),
                     )
         for name in ("stiffness_bounds", "damping_bounds", "gain_bounds"):

@@ -357,7 +357,7 @@ class UnderactuatedClosure(Closure):
         rates = spread(tuple(self.rates), len(tendons)) if self.rates else (None,) * len(tendons)
         for tendon, rate in zip(tendons, rates, strict=True):
             elastic = self._elastic(hand, preset, tendon)
-            joints |= {name: self._spring(tendon, one) for name, one in elastic.items()}
+            joints |= {name: self._spring(tendon, item) for name, item in elastic.items()}
             time = self._joints(hand, preset).shortest_time
             actuators.append(self._pulled(tendon, elastic, time, rate))
         return ActuationModel(without_servos(hand, joints), tuple(actuators))

@@ -224,7 +224,7 @@ def resolve_contact(sources: Sequence[SourceValues]) -> Contact:
     Raises:
         DescriptionError: µd is above µs.
     """
-    return Contact(**{name: one.value for name, one in resolve_fields(sources).items()})
+    return Contact(**{name: field.value for name, field in resolve_fields(sources).items()})
 
 
 MIN_INERTIA = 1e-7

@@ -338,7 +338,10 @@ class Hand(Description):
     def _palms_of_fingers(self) -> Self:
         more = [(palm, ("more_palms", k)) for k, palm in enumerate(self.more_palms)]
         require_unique(((palm.name, (*path, "name")) for palm, path in more), "palm name")
-        known = [*(one.name for one in self.fingers), *(one.name for one in self.soft_fingers)]
+        known = [
+            *(finger.name for finger in self.fingers),
+            *(soft_finger.name for soft_finger in self.soft_fingers),
+        ]
         palms: list[tuple[Palm, FieldPath]] = [(self.palm, ("palm",)), *more]
         for palm, location in palms:
             for name in palm.fingers:
@@ -365,7 +368,7 @@ class Hand(Description):
 
     @model_validator(mode="after")
     def _usable_preshapes(self) -> Self:
-        names = [(one.name, ("preshapes", i, "name")) for i, one in enumerate(self.preshapes)]
+        names = [(item.name, ("preshapes", i, "name")) for i, item in enumerate(self.preshapes)]
         require_unique(names, "preshape")
         for index, preshape in enumerate(self.preshapes):
             self._check_start(preshape.positions, ("preshapes", index, "positions"))
@@ -393,7 +396,9 @@ class Hand(Description):
         Raises:
             FieldError: Names the joint.
         """
-        actuators = {one.joint: one for one in self.actuators if one.joint is not None}
+        actuators = {
+            actuator.joint: actuator for actuator in self.actuators if actuator.joint is not None
+        }
         names = ((name, (*path, "joints", index)) for index, name in enumerate(synergies.joints))
         require_unique(names, "joint")
         for index, (name, mean) in enumerate(zip(synergies.joints, synergies.mean, strict=True)):
@@ -417,7 +422,7 @@ class Hand(Description):
             FieldError: It lies outside the limits of one of them, or there are none.
         """
         limited = [(digit.name, digit.as_actuator) for digit in self.soft_fingers]
-        limited += [(body, adhesion_actuator(body, one)) for body, one in self.adhesions]
+        limited += [(body, adhesion_actuator(body, item)) for body, item in self.adhesions]
         if not limited:
             raise FieldError(
                 f"expected none, as '{self.name}' has no soft fingers, found {pressure:g}", *path
@@ -487,7 +492,9 @@ class Hand(Description):
     def driven_joints(self) -> tuple[tuple[Actuator, Phalanx], ...]:
         """Actuators whose targets are joint variables, and the phalanges that they move."""
         rows, actuators = self.rows_by_joint, self.actuators
-        return tuple((one, rows[one.joint]) for one in actuators if one.joint is not None)
+        return tuple(
+            (actuator, rows[actuator.joint]) for actuator in actuators if actuator.joint is not None
+        )
 
     @cached_property
     def actuators(self) -> tuple[Actuator, ...]:

@@ -157,7 +157,7 @@ class ResolvedScene:
 
     def _contact(self, index: int, label: str, part: Surrounding | None) -> Iterator[ResolvedValue]:
         merged = resolve_fields(self.scene.contact_sources(index, part))
-        contact = Contact(**{name: one.value for name, one in merged.items()})
+        contact = Contact(**{name: item.value for name, item in merged.items()})
         for name in _acting(contact):
             value, origin = getattr(contact, name), Origin(merged[name].source)
             if name == "dynamic_friction" and value is None:

@@ -385,9 +385,9 @@ class GraspScene(Description):
         """
         model, contact = self.hand.model, self.contact_of(index, around)
         specified = any(
-            one.source in ("pair", "said", "hand file")
-            and one.values.get("static_friction") is not None
-            for one in self.contact_sources(index, around)
+            source.source in ("pair", "said", "hand file")
+            and source.values.get("static_friction") is not None
+            for source in self.contact_sources(index, around)
         )
         if model is None or specified:
             return {}
@@ -413,7 +413,7 @@ class GraspScene(Description):
         """Return the index of a surrounding body; None where it specifies nothing of its own."""
         if part is None or not part.contact.specified:
             return None
-        return next(k for k, one in enumerate(self.surroundings) if one is part)
+        return next(k for k, surrounding in enumerate(self.surroundings) if surrounding is part)
 
     @cached_property
     def _contacts(self) -> dict[tuple[int, int | None], Contact]:
@@ -496,9 +496,9 @@ def _keep_stated(changed: Any, before: Any, parts: list[FieldPart]) -> None:
         pairs = [(k, *both) for k, both in enumerate(zip(changed, before, strict=False))]
     else:
         return
-    for key, one, other in pairs:
+    for key, first, second in pairs:
         if parts != [key]:  # the new value itself is stated as it is
-            _keep_stated(one, other, parts[1:] if parts[:1] == [key] else [])
+            _keep_stated(first, second, parts[1:] if parts[:1] == [key] else [])
 
 
 def _replace(node: Any, parts: list[FieldPart], value: Any, done: str) -> Any:

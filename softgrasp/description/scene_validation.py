@@ -141,7 +141,9 @@ def _sequence_fits(scene: GraspScene) -> None:
 
 
 def _have_names(scene: GraspScene) -> None:
-    placed = [(one.name, ("objects", k, "name")) for k, one in enumerate(scene.objects) if one.name]
+    placed = [
+        (item.name, ("objects", k, "name")) for k, item in enumerate(scene.objects) if item.name
+    ]
     names = enumerate(scene.surrounding_names)
     around: list[tuple[str, FieldPath]] = [(name, ("surroundings", k, "name")) for k, name in names]
     require_unique([(scene.object.name, ("object", "name")), *placed], "object")

@@ -120,8 +120,8 @@ class TaskVectorEnv(VectorEnv[Any, Any, Any], EzPickle):
             DescriptionError: A seed is no whole number of at least 0, there are not as many as
                 episodes, or an option does not exist or does not fit.
         """
-        for row, one in enumerate(self._seeds(seed)):
-            drawn = None if one is None else np_random(one)[0]
+        for row, item in enumerate(self._seeds(seed)):
+            drawn = None if item is None else np_random(item)[0]
             self.simulation.reset(row, drawn, options)
         self._running = True
         return self.views.read(self._rows), {}

@@ -230,7 +230,7 @@ def _limits(model: mujoco.MjModel, source: Source) -> Array:
         actuator.ctrlrange if actuator.ctrllimited[0] else WRIST_LIMITS for actuator in actuators
     ]
     pairs = zip(actuators, of_model, strict=True)
-    return np.array([source.limits.get(one.name, limits) for one, limits in pairs])
+    return np.array([source.limits.get(item.name, limits) for item, limits in pairs])
 
 
 def _contact_sums(model: mujoco.MjModel, bodies: Sequence[str]) -> tuple[slice, Array]:

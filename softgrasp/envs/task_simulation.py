@@ -221,7 +221,7 @@ class TaskSimulation:
         self.reset(0)
         first = self.observe([0], GOAL_PARTS if settings.goals else ("state", "tactile"))
         ones = {name: np.ones(part.shape[1], np.float32) for name, part in first.items()}
-        self.bounds = {name: Bound(-BOUND * one, BOUND * one) for name, one in ones.items()}
+        self.bounds = {name: Bound(-BOUND * item, BOUND * item) for name, item in ones.items()}
 
     def _physics(self, engine: str, threads: int) -> TaskPhysics:
         """Return the episodes in an engine; errors as ``__init__``."""

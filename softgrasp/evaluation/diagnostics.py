@@ -62,7 +62,7 @@ def find_reached_forces(run: FinishedRun, forces: Array) -> tuple[ReachedForce, 
         finger = fingers.get(body)
         if finger is not None and run.recording.in_contact[len(forces) - 1, index]:
             best = largest.get(finger, index)
-            largest[finger] = max(best, index, key=lambda one: float(late[one]))
+            largest[finger] = max(best, index, key=lambda item: float(late[item]))
     full = {finger for finger, index in largest.items() if late[index] >= RELEASE_RATIO * limit}
     return tuple(
         ReachedForce(

@@ -250,7 +250,7 @@ def peak_forces(run: FinishedRun, force: Array) -> tuple[PeakForce, ...]:
     last, model = recording.rows - 1, run.model
     objects = [body for body in range(model.nbody) if names.is_object(model.body(body).name)]
     parts = run.scene.hand.adhesions
-    adhesion = {body: PULLED * one.area * one.pressure for body, one in parts}
+    adhesion = {body: PULLED * item.area * item.pressure for body, item in parts}
     return tuple(
         PeakForce(
             body=run.built.bodies[column],
@@ -268,7 +268,7 @@ def peak_forces(run: FinishedRun, force: Array) -> tuple[PeakForce, ...]:
 
 def _peak_warnings(peaks: tuple[PeakForce, ...]) -> tuple[str, ...]:
     """Warn if the largest force of a run is not resolved."""
-    peak = max(peaks, key=lambda one: one.force_N, default=None)
+    peak = max(peaks, key=lambda item: item.force_N, default=None)
     if peak is None or not peak.doubt or peak.resolving_timestep_s is None:
         return ()
     return (f"peak force of {peak.force_N:.3g} N on {peak.body}: {peak.doubt}",)

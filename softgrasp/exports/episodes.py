@@ -129,8 +129,8 @@ def sample(
         fps=fps,
         task=task,
         observations={
-            name: one.astype(np.float32)
-            for name, one in (observations | {"object_pose": pose}).items()
+            name: observation.astype(np.float32)
+            for name, observation in (observations | {"object_pose": pose}).items()
         },
         action=arrays["joint_target"][rows].astype(np.float32),
         names=names | {"object_pose": POSE, "action": tuple(arrays["actuator_names"].tolist())},
@@ -173,16 +173,16 @@ def require_alike(episodes: Sequence[Episode]) -> Episode:
         raise DescriptionError("expected at least one episode, found none")
     first = episodes[0]
     for number, other in enumerate(episodes):
-        for what, one, expected in (
+        for what, item, expected in (
             ("fps", other.fps, first.fps),
             *((f"columns of {k}", other.names.get(k), first.names.get(k)) for k in first.names),
             ("names", sorted(other.names), sorted(first.names)),
             ("image size", _size(other), _size(first)),
         ):
-            if one != expected:
+            if item != expected:
                 raise DescriptionError(
-                    f"episode {number}: expected the {what} of episode 0, {expected}, found {one}; "
-                    "one dataset holds runs of one hand"
+                    f"episode {number}: expected the {what} of episode 0, {expected}, "
+                    f"found {item}; one dataset holds runs of one hand"
                 )
     return first
 
@@ -237,7 +237,7 @@ def write_minari(
         action_space=box(first.action),
     )
     storage.update_episodes(
-        EpisodeBuffer(id=index, **_buffer(one)) for index, one in enumerate(episodes)
+        EpisodeBuffer(id=index, **_buffer(item)) for index, item in enumerate(episodes)
     )
     about = {
         "dataset_id": name,
@@ -420,9 +420,9 @@ def _columns(
         "task_index": np.full(count, task),
     }
     return {
-        name: known[name].reshape(count, -1)[:, 0] if one["shape"] == [1] else known[name]
-        for name, one in features.items()
-        if one["dtype"] != "video"
+        name: known[name].reshape(count, -1)[:, 0] if feature["shape"] == [1] else known[name]
+        for name, feature in features.items()
+        if feature["dtype"] != "video"
     }
 
 
@@ -430,23 +430,23 @@ def _schema(pa: Any, features: Mapping[str, Any]) -> pa.Schema:
     types = {"float32": pa.float32(), "bool": pa.bool_(), "int64": pa.int64()}
     return pa.schema(
         {
-            name: types[one["dtype"]]
-            if one["shape"] == [1]
-            else pa.list_(types[one["dtype"]], one["shape"][0])
-            for name, one in features.items()
-            if one["dtype"] != "video"
+            name: types[feature["dtype"]]
+            if feature["shape"] == [1]
+            else pa.list_(types[feature["dtype"]], feature["shape"][0])
+            for name, feature in features.items()
+            if feature["dtype"] != "video"
         }
     )
 
 
 def _table(pa: Any, columns: Mapping[str, NDArray[Any]], schema: pa.Schema) -> pa.Table:
     arrays = [
-        pa.array(values, type=one.type)
+        pa.array(values, type=item.type)
         if values.ndim == 1
         else pa.FixedSizeListArray.from_arrays(
-            pa.array(values.ravel(), type=one.type.value_type), type=one.type
+            pa.array(values.ravel(), type=item.type.value_type), type=item.type
         )
-        for one, values in zip(schema, columns.values(), strict=True)
+        for item, values in zip(schema, columns.values(), strict=True)
     ]
     return pa.Table.from_arrays(arrays, schema=schema)
 
@@ -472,7 +472,7 @@ def _row(
         row |= {f"videos/{CAMERA}/{name}": value for name, value in FIRST.items()}
         row |= {f"videos/{CAMERA}/{name}": at / episode.fps for name, at in times.items()}
     for name, values in _stats(columns, frames).items():
-        row |= {f"stats/{name}/{key}": np.asarray(one).tolist() for key, one in values.items()}
+        row |= {f"stats/{name}/{key}": np.asarray(item).tolist() for key, item in values.items()}
     return row
 
 
@@ -497,5 +497,7 @@ def _stats_of(values: NDArray[Any]) -> dict[str, NDArray[Any]]:
     values = values.astype(float)
     parts = {name: getattr(np, name)(values, axis=0) for name in ("min", "max", "mean", "std")}
     quantiles = np.quantile(values, QUANTILES, axis=0)
-    parts |= {f"q{100 * at:02.0f}": one for at, one in zip(QUANTILES, quantiles, strict=True)}
+    parts |= {
+        f"q{100 * at:02.0f}": quantile for at, quantile in zip(QUANTILES, quantiles, strict=True)
+    }
     return parts | {"count": np.array([len(values)])}

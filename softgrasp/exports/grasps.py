@@ -85,7 +85,7 @@ def _grasp(name: str, result: GraspResult) -> Grasp:
         grasp=postures[1],
         squeeze=HandPosture(pose=postures[1].pose, joints=squeeze),
         approach=_approach(result, closed),
-        quality={key: float(one) for key, one in quality.items() if _is_measure(one)},
+        quality={key: float(element) for key, element in quality.items() if _is_measure(element)},
         success=result.held,
         outcome=result.outcome.name,
         contacts=tuple(
@@ -351,7 +351,7 @@ def from_isaac(content: Mapping[str, Any]) -> GraspSet:
             hand=str(content.get("gripper_frame", "")).rpartition("/")[2],
             hand_frame=str(content.get("gripper_file", "")),
             grasps=tuple(
-                _of_isaac(str(name), one, grasped) for name, one in content["grasps"].items()
+                _of_isaac(str(name), item, grasped) for name, item in content["grasps"].items()
             ),
         )
 

@@ -107,7 +107,7 @@ def _log_motion(stream: rr.RecordingStream, replay: ReplayedResult, times: Any) 
         of_body = [contacts.body == body for body in bodies]
         points = [contacts.points[rows].mean(axis=0) for rows in of_body]
         normals = [contacts.normals[rows].mean(axis=0) for rows in of_body]
-        arrows = [ARROW * forces[one] * n for one, n in zip(bodies, normals, strict=True)]
+        arrows = [ARROW * forces[item] * n for item, n in zip(bodies, normals, strict=True)]
         stream.log("world/contacts", rr.Arrows3D(origins=points, vectors=arrows))
         for flex in range(model.nflex):
             stream.log(f"world/flex{flex}", _surface(rr, model, data, flex))

@@ -71,10 +71,10 @@ class Closing:
     ) -> Closing:
         """Return the closing motion with other positions of some non-closing actuators."""
         start, end = start.copy(), self.end.copy()
-        for one, position in choice:
-            start[list(one.actuators)] = position
-        for one in self.free:
-            end[list(one.actuators)] = start[list(one.actuators)]
+        for item, position in choice:
+            start[list(item.actuators)] = position
+        for item in self.free:
+            end[list(item.actuators)] = start[list(item.actuators)]
         return replace(self, start=start, end=end)
 
 
@@ -160,14 +160,14 @@ def _closed(hand: ClosingHand, rest: Array, closing: Sequence[int]) -> Array:
         low, high = _range(hand, actuator)
         both = np.array([rest, rest])
         both[:, actuator] = low, high
-        one, other = tips_of(hand, hand.frames(both)).swapaxes(0, 1)
-        moved = np.linalg.norm(one - other, axis=1) > 0.0
-        displacements = np.array([one[moved], other[moved]]) - hand.middle
+        item, other = tips_of(hand, hand.frames(both)).swapaxes(0, 1)
+        moved = np.linalg.norm(item - other, axis=1) > 0.0
+        displacements = np.array([item[moved], other[moved]]) - hand.middle
         first, second = np.linalg.norm(displacements, axis=2).mean(axis=1).tolist()
         nearer = first - second
         if abs(nearer) < UNDECIDED * max(first, second):
             # jaws whose distance from the palm is constant
-            nearer = _apart(one, moved) - _apart(other, moved)
+            nearer = _apart(item, moved) - _apart(other, moved)
         end[actuator] = high if nearer > 0.0 else low
     return end
 

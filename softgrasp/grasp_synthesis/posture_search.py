@@ -171,7 +171,7 @@ class PostureSearch:
             descended.append(self.descend(last, batch, LAST_STEPS, first=0.3))
         fitted = [self.fit(*pose) for batch in descended for pose in _poses(batch)]
         postures = self._graded([item for item in fitted if len(item.points) > 1])
-        return sorted(postures, key=lambda one: -one.score)
+        return sorted(postures, key=lambda element: -element.score)
 
     def descend(
         self, energy: GraspEnergy, candidates: Candidates, steps: int, first: float = 1.0
@@ -186,7 +186,7 @@ class PostureSearch:
         """
         low, high = self.hand.tree.limits.T
         ranges = zip(self.actuators, low, high, strict=True)
-        first_steps = [SCALES.get(one.unit, 0.03 * (b - a)) for one, a, b in ranges]
+        first_steps = [SCALES.get(item.unit, 0.03 * (b - a)) for item, a, b in ranges]
         scale = np.array([*[ROTATION_STEP] * 3, *[POSITION_STEP] * 3, *first_steps])
         mean = np.zeros((len(candidates), len(scale)))
         square = np.zeros_like(mean)
@@ -255,23 +255,25 @@ class PostureSearch:
         clear = self._clear_of_table(candidates, start)
         graded = []
         for index in np.flatnonzero(clear).tolist():
-            one = usable[index]
-            resisted, residual, forces = self._resistance(one)
-            score = max(resisted, 0.0) - residual + LINK_BONUS * min(len(one.points), MANY_LINKS)
+            element = usable[index]
+            resisted, residual, forces = self._resistance(element)
+            score = (
+                max(resisted, 0.0) - residual + LINK_BONUS * min(len(element.points), MANY_LINKS)
+            )
             score -= BLOCKED * (blocked[index] + 1.0 - free[index])
             graded.append(
                 SynthesizedPosture(
-                    one.pose,
-                    one.targets,
+                    element.pose,
+                    element.targets,
                     start[index],
                     rates[index],
-                    self._squeezed(one, forces),
+                    self._squeezed(element, forces),
                     float(score),
                     resisted,
                     residual,
-                    one.penetration,
-                    one.self_penetration,
-                    len(one.points),
+                    element.penetration,
+                    element.self_penetration,
+                    len(element.points),
                 )
             )
         return graded

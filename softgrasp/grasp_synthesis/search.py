@@ -288,12 +288,12 @@ class Search:
         cache = self._caches.setdefault(radius, ProximityCache(self._grid, MAX_DISTANCE * radius))
         if self._all_postures:
             posture_scores = [self._first(choice, cache, radius) for choice in self._postures]
-            by_score = sorted(posture_scores, key=lambda one: -one.score)
+            by_score = sorted(posture_scores, key=lambda element: -element.score)
             evaluated = {id(item) for item in by_score[:MAX_EVALUATED]}
             candidates = [
                 self._evaluated(score, radius) for score in posture_scores if id(score) in evaluated
             ]
-            best_first = sorted(candidates, key=lambda one: -one.score)
+            best_first = sorted(candidates, key=lambda element: -element.score)
             refined = {id(item) for item in best_first[:MAX_REFINED]}
             # in the order of the postures, as those nearer to the rest are preferred
             near = [(self._refined(p, STEPS[:2]), p) for p in candidates if id(p) in refined]
@@ -301,9 +301,9 @@ class Search:
         choice = self.closing.with_positions((), self.closing.start)
         best = self._evaluated(self._first(choice, cache, radius), radius)
         for _ in range(2):  # one actuator at a time
-            for one in free:
-                for position in one.positions:
-                    choice = self.closing.with_positions(((one, position),), best.closing.start)
+            for element in free:
+                for position in element.positions:
+                    choice = self.closing.with_positions(((element, position),), best.closing.start)
                     posture_score = self._first(choice, cache, radius)
                     best = _better(best, self._evaluated(posture_score, radius))
         return best, best
@@ -321,7 +321,10 @@ class Search:
             combinations = product(*(joint.positions for joint in free))
             changes = [tuple(zip(free, positions, strict=True)) for positions in combinations]
         else:
-            changes = [(), *(((joint, one),) for joint in free for one in joint.positions)]
+            changes = [
+                (),
+                *(((joint, position),) for joint in free for position in joint.positions),
+            ]
         return [self.closing.with_positions(change, start) for change in changes]
 
     def _first(self, choice: Closing, cache: ProximityCache, radius: float) -> PostureScore:

@@ -169,11 +169,11 @@ def _motions(paths: Sequence[FingerPath], order: Order, palm: Array) -> Iterator
 
     Where the fingertips are on one line, the middle of the palm determines the remaining angle.
     """
-    one = np.concatenate([path.tips for path in paths])
+    item = np.concatenate([path.tips for path in paths])
     other = np.concatenate([paths[image].tips for image in order])
-    first, second = one.mean(axis=0), other.mean(axis=0)
-    spread = (other - second).T @ (one - first)
-    spread += PALM_WEIGHT * len(one) * np.outer(palm - second, palm - first)
+    first, second = item.mean(axis=0), other.mean(axis=0)
+    spread = (other - second).T @ (item - first)
+    spread += PALM_WEIGHT * len(item) * np.outer(palm - second, palm - first)
     # the identity is added for angles that remain undetermined
     left, _, right = np.linalg.svd(spread + 1e-9 * np.linalg.norm(spread) * np.eye(3))
     for sign in (1.0, -1.0):

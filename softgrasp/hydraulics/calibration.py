@@ -127,7 +127,7 @@ def arm_problem_from(data: dict[str, Tree], directory: Path) -> ArmCalibrationPr
         raise DescriptionError(
             f"expected a list of motions, each with its table, found {entries!r}", field="motions"
         )
-    tree["motions"] = tuple(_motion(dict(one), index, arm, directory) for index, one in
+    tree["motions"] = tuple(_motion(dict(item), index, arm, directory) for index, item in
                             enumerate(entries))  # fmt: skip
     if isinstance(tree.get("bounds"), dict):
         tree["bounds"] = ArmBounds(**tree["bounds"])
@@ -320,7 +320,7 @@ class ArmCalibrationProblem(ExtensionProblem):
     @property
     def labels(self) -> tuple[str, ...]:
         """Names of the motions."""
-        return tuple(one.name or f"motion {n}" for n, one in enumerate(self.motions, start=1))
+        return tuple(motion.name or f"motion {n}" for n, motion in enumerate(self.motions, start=1))
 
     @model_validator(mode="after")
     def _fits_arm(self) -> Self:
@@ -329,31 +329,31 @@ class ArmCalibrationProblem(ExtensionProblem):
             raise FieldError(f"expected each once, found {', '.join(self.find)}", "find")
         if all(motion.held_out for motion in self.motions):
             raise FieldError("expected one that is not held out, found none", "motions")
-        for index, one in enumerate(self.motions):
-            if bool(one.ends) != bool(self.motions[0].ends):
+        for index, item in enumerate(self.motions):
+            if bool(item.ends) != bool(self.motions[0].ends):
                 raise FieldError(
                     "expected ends in all motions, or bends in all, found both", "motions", index
                 )
             for field in ("pressures", "start"):
-                values = getattr(one, field)
+                values = getattr(item, field)
                 if values and len(values) != chambers:
                     raise FieldError(
                         f"expected one per chamber ({chambers}), found {len(values)}",
                         *("motions", index, field),
                     )
-            if any(len(row) != 1 + chambers for row in one.torques):
+            if any(len(row) != 1 + chambers for row in item.torques):
                 raise FieldError(
                     f"expected rows of a time and one torque per chamber ({1 + chambers} numbers), "
                     "found others",
                     *("motions", index, "torques"),
                 )
-            known = {3, 3 * sections} if one.ends else {2 * sections}
-            if len(one.rows[0]) not in known:
+            known = {3, 3 * sections} if item.ends else {2 * sections}
+            if len(item.rows[0]) not in known:
                 counts = " or ".join(str(number) for number in sorted(known))
                 raise FieldError(
                     f"expected rows of {counts} numbers for {sections} sections, found "
-                    f"{len(one.rows[0])}",
-                    *("motions", index, "ends" if one.ends else "bends"),
+                    f"{len(item.rows[0])}",
+                    *("motions", index, "ends" if item.ends else "bends"),
                 )
         return self
 
@@ -467,16 +467,16 @@ def arm_stage(
         held_out: Whether to take the motions kept for validation; None where there are none.
     """
     named = zip(problem.labels, problem.motions, strict=True)
-    selected = [(label, one) for label, one in named if one.held_out == held_out]
+    selected = [(label, item) for label, item in named if item.held_out == held_out]
     if not selected:
         return None
-    motions = [one for _, one in selected]
+    motions = [item for _, item in selected]
     measured = np.concatenate([np.array(motion.rows).ravel() for motion in motions])
     labels = [
         f"{label} {column} at {time:g} s"
-        for label, one in selected
-        for time in one.times
-        for column in one.columns
+        for label, item in selected
+        for time in item.times
+        for column in item.columns
     ]
     return Stage(
         name="arm",
@@ -558,7 +558,7 @@ def assess_arm(problem: ArmCalibrationProblem, stage: Stage, position: Array) ->
     )
     quantities = tuple(_quantities(problem))
     findings = [*implausible(quantities), *test.findings]
-    findings.sort(key=lambda one: not one.refutes)
+    findings.sort(key=lambda item: not item.refutes)
     return Credibility((test,), quantities, tuple(findings), ())
 
 

@@ -287,10 +287,10 @@ class ArmSection(Description):
                 f"expected at most the length ({self.length:g} m), found {self.radius:g} m",
                 "radius",
             )
-        for (_, one), (index, other) in combinations(enumerate(self.chambers), 2):
-            if abs(math.remainder(other.angle - one.angle, math.tau)) < 1e-6:
+        for (_, first), (index, second) in combinations(enumerate(self.chambers), 2):
+            if abs(math.remainder(second.angle - first.angle, math.tau)) < 1e-6:
                 raise FieldError(
-                    f"expected chambers at different angles, found two at {other.angle:g} rad",
+                    f"expected chambers at different angles, found two at {second.angle:g} rad",
                     *("chambers", index, "angle"),
                 )
         for index, chamber in enumerate(self.chambers):

@@ -290,10 +290,10 @@ def exponential(matrices: Array) -> Array:
     largest = float(np.abs(matrices).sum(axis=-1).max(initial=0.0))
     halvings = max(0, int(np.ceil(np.log2(max(largest, SMALL) / SMALL))))
     small = matrices / 2.0**halvings
-    one = np.eye(matrices.shape[-1])
-    result = one + small / TERMS
+    item = np.eye(matrices.shape[-1])
+    result = item + small / TERMS
     for term in range(TERMS - 1, 0, -1):
-        result = one + small @ result / term
+        result = item + small @ result / term
     for _ in range(halvings):
         result = result @ result
     return np.asarray(result)

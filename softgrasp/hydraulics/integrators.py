@@ -193,8 +193,8 @@ class _Stepper:
         channels = zip(matrices, self.model.inertias, *inputs, strict=True)
         return np.stack(
             [
-                slide_and_stick(Channel(self.model.drive.piston, *one), state, self.timestep)
-                for one, state in zip(channels, self.states, strict=True)
+                slide_and_stick(Channel(self.model.drive.piston, *channel), state, self.timestep)
+                for channel, state in zip(channels, self.states, strict=True)
             ]
         )
 

@@ -189,7 +189,7 @@ def decompose(vertices: Array, faces: Faces, threshold: float) -> tuple[Array, .
     if parts is None:
         labels = piece_labels(vertices, faces)
         pieces = (faces[labels == label] for label in np.unique(labels))
-        parts = tuple(part for one in pieces for part in _piece_parts(vertices, one, threshold))
+        parts = tuple(part for piece in pieces for part in _piece_parts(vertices, piece, threshold))
         sizes = np.array([len(points) for points in parts], dtype=np.int64)
         with (
             suppress(ResultError, OSError),  # without a cache, parts are only made again

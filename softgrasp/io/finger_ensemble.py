@@ -56,7 +56,9 @@ class FingerEnsemble(NamedTuple):
                 f"expected 2 to {self.size} fingers of the ensemble, found {count}", field="size"
             )
         rows = np.random.default_rng(seed).permutation(self.size)[:count]
-        return FingerEnsemble(self.finger, {key: one[rows] for key, one in self.columns.items()})
+        return FingerEnsemble(
+            self.finger, {key: column[rows] for key, column in self.columns.items()}
+        )
 
 
 def ensemble_path(finger: str | Path) -> Path:

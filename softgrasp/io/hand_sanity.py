@@ -91,7 +91,9 @@ def hand_doubts(hand: Hand) -> list[str]:
         others = f" and {len(odd) - 1} more" if len(odd) > 1 else ""
         messages.append(f"joint '{row.joint_name}'{others}: {doubt.message}")
     slides = ((row, stroke_doubt(*row.limits)) for row in rows if row.joint == "prismatic")
-    sliding = next((f"joint '{row.joint_name}': {one.message}" for row, one in slides if one), None)
+    sliding = next(
+        (f"joint '{row.joint_name}': {item.message}" for row, item in slides if item), None
+    )
     if sliding is not None:
         messages.append(sliding)
     long = millimetres_doubt(_longest(hand), LONGEST_FINGER)

@@ -206,10 +206,10 @@ def _cut(vertices: Array, faces: Faces, station: float) -> tuple[Array, Faces, F
     fraction = (station - begin[:, 0]) / (end[:, 0] - begin[:, 0])
     points = begin + fraction[:, None] * (end - begin)
     points[:, 0] = station
-    one, two = (number.reshape(-1, 2) + len(vertices)).T
+    first, second = (number.reshape(-1, 2) + len(vertices)).T
     apex, left, right = corners.T
-    lone = np.stack([apex, one, two], -1)
-    pair = np.stack([one, left, right, one, right, two], -1).reshape(-1, 2, 3)
+    lone = np.stack([apex, first, second], -1)
+    pair = np.stack([first, left, right, first, right, second], -1).reshape(-1, 2, 3)
     return (
         np.vstack([vertices, points]),
         np.vstack([faces[whole == 0], lone[~one_above], pair[one_above].reshape(-1, 3)]),

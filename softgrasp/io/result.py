@@ -104,7 +104,7 @@ def read_document(path: Path) -> dict[str, Any]:
     try:
         document = read_json(path)
     except OSError as error:
-        known = sorted(one.parent.name for one in path.parent.glob(f"*/{RESULT_FILE}"))
+        known = sorted(item.parent.name for item in path.parent.glob(f"*/{RESULT_FILE}"))
         inside = f"results inside: {', '.join(known[:MAX_NAMED])}" if known else ""
         hint = inside or "softgrasp grasp writes one"
         message = f"{path}: expected a result, found: {reason(error)}; {hint}"

@@ -98,9 +98,11 @@ def save_scene(scene: GraspScene, path: str | Path) -> Path:
         elif key == "success" and scene.success is not None:
             data[key] = _by_name(scene.success, "criteria", load_criterion) or value
         elif key == "objects" and scene.objects:
-            named = ((one, _by_name(one.object, "objects", load_object)) for one in scene.objects)
+            named = (
+                (item, _by_name(item.object, "objects", load_object)) for item in scene.objects
+            )
             data[key] = [
-                _without_defaults(one) | ({"object": name} if name else {}) for one, name in named
+                _without_defaults(item) | ({"object": name} if name else {}) for item, name in named
             ]
         elif key == "surroundings" and scene.surroundings:
             data[key] = [_without_defaults(part, "type") for part in scene.surroundings]

@@ -101,8 +101,8 @@ def read_table(path: Path, columns: Sequence[Column], *, rising: str = "") -> Cs
         index = positions[rising][0]
         _check_rising(path, values[:, index], lines, headers[index])
     values = values * factors
-    table = {one.name: values[:, positions[one.name]] for one in columns}
-    table |= {one.name: table[one.name][:, 0] for one in columns if not one.numbered}
+    table = {column.name: values[:, positions[column.name]] for column in columns}
+    table |= {column.name: table[column.name][:, 0] for column in columns if not column.numbered}
     return CsvTable(table, lines)
 
 

@@ -76,9 +76,11 @@ def volume(radii: Triple, exponents: Pair) -> float:
         radii: Half axes along x, y and z [m].
         exponents: ε₁ along z, ε₂ around it.
     """
-    one, two = exponents
+    first, second = exponents
     a, b, c = radii
-    return float(2 * a * b * c * one * two * beta(one / 2 + 1, one) * beta(two / 2, two / 2))
+    return float(
+        2 * a * b * c * first * second * beta(first / 2 + 1, first) * beta(second / 2, second / 2)
+    )
 
 
 def moments(radii: Triple, exponents: Pair) -> Triple:
@@ -88,11 +90,11 @@ def moments(radii: Triple, exponents: Pair) -> Triple:
         radii: Half axes along x, y and z [m].
         exponents: ε₁ along z, ε₂ around it.
     """
-    one, two = exponents
+    first, second = exponents
     a, b, c = radii
-    half = a * b * c * one * two / 2
-    across = half * beta(1.5 * two, two / 2) * beta(one / 2, 2 * one + 1)
-    along = 4 * half * beta(two / 2, two / 2 + 1) * beta(1.5 * one, one + 1)
+    half = a * b * c * first * second / 2
+    across = half * beta(1.5 * second, second / 2) * beta(first / 2, 2 * first + 1)
+    along = 4 * half * beta(second / 2, second / 2 + 1) * beta(1.5 * first, first + 1)
     x, y, z = across * a * a, across * b * b, along * c * c
     return (float(y + z), float(x + z), float(x + y))
 
@@ -109,13 +111,13 @@ def triangles(
         exponents: ε₁ along z, ε₂ around it, up to 2.
         meridians: Points around z; half as many along it.
     """
-    one, two = exponents
+    first, second = exponents
     latitude = np.linspace(-np.pi / 2, np.pi / 2, meridians // 2 + 1)[1:-1]
     longitude = np.linspace(-np.pi, np.pi, meridians, endpoint=False)
     lat, lon = (grid.ravel() for grid in np.meshgrid(latitude, longitude))
-    ring = _power(np.cos(lat), one)
-    around = np.stack([_power(np.cos(lon), two), _power(np.sin(lon), two)], axis=-1)
-    shell = np.column_stack([ring[:, None] * around, _power(np.sin(lat), one)])
+    ring = _power(np.cos(lat), first)
+    around = np.stack([_power(np.cos(lon), second), _power(np.sin(lon), second)], axis=-1)
+    shell = np.column_stack([ring[:, None] * around, _power(np.sin(lat), first)])
     poles = [[0.0, 0.0, 1.0], [0.0, 0.0, -1.0]]
     points = np.unique(np.vstack([shell, poles]).round(12), axis=0) * radii
     hull = ConvexHull(points)

@@ -139,7 +139,9 @@ def end_fingers(hand: Hand) -> list[Finger]:
     carriers = {finger.on for finger in hand.fingers}
     bodies = [{finger.body_of(row) for row in finger.phalanges} for finger in hand.fingers]
     return [
-        one for one, bodies_of in zip(hand.fingers, bodies, strict=True) if not carriers & bodies_of
+        item
+        for item, bodies_of in zip(hand.fingers, bodies, strict=True)
+        if not carriers & bodies_of
     ]
 
 

@@ -72,7 +72,8 @@ def postures(chain: Finger, goal: Array) -> Solutions:
     for posture in _solutions(chain, goal, _starts(chain), STEPS):
         unwrapped = [_unwrap(chain, posture, other) for other in distinct]
         if all(
-            np.abs(one - other).max() > SAME for one, other in zip(unwrapped, distinct, strict=True)
+            np.abs(first - second).max() > SAME
+            for first, second in zip(unwrapped, distinct, strict=True)
         ):
             distinct.append(posture)
     return np.array(distinct).reshape(-1, len(chain.phalanges))

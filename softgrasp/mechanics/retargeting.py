@@ -154,7 +154,9 @@ class _Retargeting:
         self._fingers = [by_name[name] for name in fingers]
         limits = [actuator.limits for actuator in hand.actuators]
         self._rest = np.array([actuator.start for actuator in hand.actuators])
-        self._moving = [n for n, one in enumerate(hand.actuators) if one.unit in ("rad", "m")]
+        self._moving = [
+            n for n, element in enumerate(hand.actuators) if element.unit in ("rad", "m")
+        ]
         free = np.full(6, np.inf)
         low, high = np.array(limits)[self._moving].T
         self._limits = np.concatenate([-free, low]), np.concatenate([free, high])
@@ -216,7 +218,9 @@ class _Retargeting:
         """Return weighted differences from the goal, (n, m)."""
         away = self._away(frame, values)
         parts = [(self._weights[:, None] * away).reshape(len(values), -1)]
-        parts += [weight * (away[:, one] - away[:, other]) for one, other, weight in self._pairs]
+        parts += [
+            weight * (away[:, first] - away[:, second]) for first, second, weight in self._pairs
+        ]
         if previous is not None:
             parts.append(CHANGE_WEIGHT * (previous - values[:, 6:]))
         return np.concatenate(parts, axis=1)

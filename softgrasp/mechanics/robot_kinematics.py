@@ -182,10 +182,10 @@ def _join(robot: Robot, link: Link, link_poses: dict[str, LinkPose]) -> Link:
     parts.sort(key=lambda part: part[1] is not link)
     return link.replace(
         inertial=join_inertials(
-            [(frame, one.inertial) for frame, one in parts if one.inertial is not None]
+            [(frame, element.inertial) for frame, element in parts if element.inertial is not None]
         ),
-        visuals=_move([(frame, one.visuals) for frame, one in parts]),
-        collisions=_move([(frame, one.collisions) for frame, one in parts]),
+        visuals=_move([(frame, element.visuals) for frame, element in parts]),
+        collisions=_move([(frame, element.collisions) for frame, element in parts]),
     )
 
 

@@ -106,7 +106,9 @@ def carry_hand(
 def hand_posture(scene: GraspScene, targets: tuple[float, ...] | list[float]) -> dict[str, float]:
     """Return joint variables of the hand, and sliders, at actuator targets (nd,)."""
     sliders = {slider.name for slider in scene.mechanism.sliders}
-    slid = {one.name: one.start for one in scene.actuators if one.name in sliders}
+    slid = {
+        actuator.name: actuator.start for actuator in scene.actuators if actuator.name in sliders
+    }
     driven = targets[: len(scene.actuators)]
     if scene.mechanism.actuators:  # no phase before the closure moves what a mechanism actuates
         driven = scene.closing_motion.start

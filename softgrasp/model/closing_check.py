@@ -39,7 +39,7 @@ def closing_obstacle(built: CompiledScene) -> str:
     mujoco.mj_resetDataKeyframe(model, data, 0)
     mujoco.mj_fwdPosition(model, data)
     pairs = [] if model.nflex else object_pairs(model)
-    geoms = _Geoms(_ids(model, [one for one, _ in pairs]), _ids(model, [two for _, two in pairs]))
+    geoms = _Geoms(_ids(model, [item for item, _ in pairs]), _ids(model, [two for _, two in pairs]))
     if not pairs or _in_contact(data, geoms):
         return ""
     if not any(scene.rates):

@@ -252,17 +252,17 @@ def model_pairs(model: mujoco.MjModel) -> list[Pair]:
         Pair(first, second)
         for index, (_, first) in enumerate(geoms)
         for _, second in geoms[index + 1 :]
-        for one, other in [(model.geom(first).id, model.geom(second).id)]
-        if frozenset((one, other)) in named or _can_collide(model, one, other, excluded)
+        for item, other in [(model.geom(first).id, model.geom(second).id)]
+        if frozenset((item, other)) in named or _can_collide(model, item, other, excluded)
     ]
 
 
-def _can_collide(model: mujoco.MjModel, one: int, other: int, excluded: set[int]) -> bool:
+def _can_collide(model: mujoco.MjModel, first: int, second: int, excluded: set[int]) -> bool:
     """Whether MuJoCo would check two geoms for collision."""
     kinds, partners = model.geom_contype, model.geom_conaffinity
-    if not (kinds[one] & partners[other] or kinds[other] & partners[one]):
+    if not (kinds[first] & partners[second] or kinds[second] & partners[first]):
         return False
-    bodies = sorted(int(model.geom_bodyid[geom]) for geom in (one, other))
+    bodies = sorted(int(model.geom_bodyid[geom]) for geom in (first, second))
     weld = [int(model.body_weldid[body]) for body in bodies]
     before = [int(model.body_weldid[model.body_parentid[group]]) for group in weld]
     neighbours = weld[0] == weld[1] or weld[0] == before[1] or weld[1] == before[0]

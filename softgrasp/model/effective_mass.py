@@ -62,7 +62,7 @@ def inverse_masses(
     """
     if not steps:
         return np.asarray(inverse_masses(model, pairs, postures, [float(model.opt.timestep)])[0])
-    geoms = [(model.geom(one).id, model.geom(other).id) for one, other in pairs]
+    geoms = [(model.geom(first).id, model.geom(second).id) for first, second in pairs]
     bodies = model.geom_bodyid[np.array(geoms, dtype=int).reshape(-1, 2)]
     weights = np.asarray(model.body_invweight0[:, 0][bodies].sum(axis=1))
     if model.opt.integrator != mujoco.mjtIntegrator.mjINT_DISCRETE:

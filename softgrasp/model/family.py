@@ -245,9 +245,9 @@ class Family:
             return ()
         inverse = members.mobilities(mass, constants, (step, *steps))[1:]
         fine = []
-        for one, masses in zip(steps, inverse, strict=True):
-            solref, rates = self._solref(np.array([row]), one, masses)
-            fine.append(FineStep(one, solref[0], np.tile(rates[0], (masses.shape[1], 1))))
+        for item, masses in zip(steps, inverse, strict=True):
+            solref, rates = self._solref(np.array([row]), item, masses)
+            fine.append(FineStep(item, solref[0], np.tile(rates[0], (masses.shape[1], 1))))
         return tuple(fine)
 
     # Values of all rows
@@ -397,11 +397,11 @@ class _Members:
         if self._exact:
             rows = [self._evaluated(index, mass, constants) for index, mass in enumerate(masses)]
             return TouchRows(*(np.stack(column) for column in zip(*rows, strict=True)))
-        one = self._evaluated(0, masses[0], constants)
-        inertia = np.repeat(one.inertia[None], len(masses), axis=0)
+        item = self._evaluated(0, masses[0], constants)
+        inertia = np.repeat(item.inertia[None], len(masses), axis=0)
         dofs = slice(self.first_dof, self.first_dof + 6)
         inertia[..., dofs] = constants["dof_M0"][:, None, dofs]
-        return one._replace(inertia=inertia)
+        return item._replace(inertia=inertia)
 
     def _evaluated(self, index: int, mass: float, constants: Mapping[str, Array]) -> TouchRows:
         """Evaluate all pairs with a mass of the object, whose constants have an index."""

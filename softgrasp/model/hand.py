@@ -275,7 +275,7 @@ def _add_adhesion(spec: mujoco.MjSpec, body: str, adhesion: SuctionCup | Adhesio
 
 def extend_reach(spec: mujoco.MjSpec, hand: Hand) -> None:
     """Let the contact pairs of cups and pads exist, without force, as far as adhesion acts."""
-    parts = ((one.reach, spec.body(body).geoms) for body, one in hand.adhesions)
+    parts = ((item.reach, spec.body(body).geoms) for body, item in hand.adhesions)
     reaches = {geom.name: reach for reach, geoms in parts for geom in geoms}
     for pair in spec.pairs if reaches else ():
         pair.gap = max(reaches.get(pair.geomname1, 0.0), reaches.get(pair.geomname2, 0.0))

@@ -355,8 +355,8 @@ def link_weights(positions: Array, ends: Array) -> Array:
     rising = (at.clip(before, joint) - before) ** 2 / (joint - before)
     falling = (after - at.clip(joint, after)) ** 2 / (after - joint)
     passed = (rising + (after - joint) - falling) / (after - before)
-    one = np.ones((len(positions), 1))
-    return np.asarray(-np.diff(np.hstack([one, passed, 0.0 * one]), axis=1).clip(max=0.0))
+    item = np.ones((len(positions), 1))
+    return np.asarray(-np.diff(np.hstack([item, passed, 0.0 * item]), axis=1).clip(max=0.0))
 
 
 def _cell_ends(finger: SoftFinger) -> Array:

@@ -202,7 +202,7 @@ def grasp_robustness(
     robustness_by_state = [
         grasp.robustness(states, held=True) for states in product(KEPT, repeat=count)
     ]
-    return max(robustness_by_state, key=lambda one: one.value)
+    return max(robustness_by_state, key=lambda item: item.value)
 
 
 def _climb(grasp: _Grasp, count: int) -> Robustness:
@@ -220,7 +220,7 @@ def _climb(grasp: _Grasp, count: int) -> Robustness:
             if state != chosen[contact]
         ]
         candidates = [(*grasp.evaluated(states, held=True), states) for states in neighbours]
-        candidate, violation, states = max(candidates, key=lambda one: (one[0].value, -one[1]))
+        candidate, violation, states = max(candidates, key=lambda item: (item[0].value, -item[1]))
         if (candidate.value, -violation) <= (best.value, -excess):
             return replace(best, exact=False)
         best, excess, chosen = candidate, violation, states

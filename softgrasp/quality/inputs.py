@@ -79,7 +79,7 @@ def numbers(values: ArrayLike, field: str, shape: tuple[int | None, ...] | None 
         ) from None
     if shape is not None and (
         array.ndim != len(shape)
-        or any(one not in (None, size) for one, size in zip(shape, array.shape, strict=True))
+        or any(item not in (None, size) for item, size in zip(shape, array.shape, strict=True))
     ):
         expected = ", ".join("any" if length is None else str(length) for length in shape)
         raise DescriptionError(f"expected the shape ({expected}), found {array.shape}", field=field)

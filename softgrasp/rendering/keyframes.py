@@ -184,7 +184,7 @@ class Playback(ReplayedResult):
         scene = self.result.scene
         first, *others = names.object_bodies(scene)
         placed = zip(others, scene.objects, strict=True)
-        return [first, *(body for body, one in placed if one.mount != "fixed")]
+        return [first, *(body for body, item in placed if item.mount != "fixed")]
 
     def _moves(self, geom: int) -> bool:
         body = self.model.body(int(self.model.geom_bodyid[geom])).name

@@ -375,7 +375,7 @@ def draw_releases(result: CalibrationResult, path: str | Path) -> Path | None:
 
 def draw_settling(result: CalibrationResult, path: str | Path) -> Path | None:
     """Draw the tip height after each release, with overshoots (Hadi et al. 2025, Figure 4)."""
-    releases = sorted(result.problem.releases, key=lambda one: one.mass)
+    releases = sorted(result.problem.releases, key=lambda item: item.mass)
     if not releases or "dampers" not in result.residual:
         return None
     stiffness, damping = (finger_values(result.finger, kind) for kind in ("stiffness", "damping"))
@@ -387,9 +387,9 @@ def draw_settling(result: CalibrationResult, path: str | Path) -> Path | None:
         panels = style.subplots(
             figure, len(releases), columns, margins=(0.6, 0.15, 0.5, 0.55), gaps=(0.5, 0.5)
         )
-        for index, (axes, one) in enumerate(zip(panels, releases, strict=True)):
+        for index, (axes, item) in enumerate(zip(panels, releases, strict=True)):
             simulated = (time, heights[0, index])
-            _settling_panel(axes, table, one, simulated, result.problem.release_rule)
+            _settling_panel(axes, table, item, simulated, result.problem.release_rule)
             if index % columns == 0:
                 axes.set_ylabel("height of the tip [mm]")
             if index // columns == rows - 1:
@@ -447,7 +447,7 @@ def draw_forces(result: CalibrationResult, path: str | Path) -> Path | None:
         table.plot(left, pressures, curve, "simulated force [N]", "pressure [kPa]",
                    color=style.POSITION, label="simulated")  # fmt: skip
         for held_out, name in ((False, "measured"), (True, "measured, held out")):
-            some = [i for i, one in enumerate(forces) if one.held_out == held_out]
+            some = [i for i, item in enumerate(forces) if item.held_out == held_out]
             if not some:
                 continue
             x = np.array([forces[i].pressure / 1e3 for i in some])

@@ -153,7 +153,7 @@ def write_report(
     # images are rendered on this thread while matplotlib draws the figures on another
     with ThreadPoolExecutor(max_workers=1) as executor:
         images = strip_images(result, renderer, viewpoint) if report and drawing else []
-        figures = [(name, one) for name, one, is_drawn in FIGURES if report and is_drawn(result)]
+        figures = [(name, item) for name, item, is_drawn in FIGURES if report and is_drawn(result)]
         if images:
             figures.append((STRIP, partial(draw_strip, images=images)))
         drawn = [executor.submit(draw, *figure) for figure in figures]

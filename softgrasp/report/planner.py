@@ -145,11 +145,13 @@ def _draw(
     figures = []
     few = list(best)[:5]
     if few and renderer != NO_IMAGES:
-        labels = [f"{rank} (candidate {one.row})" for rank, one in enumerate(few, start=1)]
+        labels = [f"{rank} (candidate {element.row})" for rank, element in enumerate(few, start=1)]
         try:
             path = final_poses([item.result for item in few], labels, directory / BEST,
                                renderer=renderer, one_viewpoint=False)  # fmt: skip
-            verdicts = (f" {rank}: {verdict(one.result)}." for rank, one in enumerate(few, start=1))
+            verdicts = (
+                f" {rank}: {verdict(element.result)}." for rank, element in enumerate(few, start=1)
+            )
             text = f"Each with its best camera.{''.join(verdicts)}"
             figures.append(Figure("Final states of the best", path, text))
         except BackendUnavailable:

@@ -174,15 +174,15 @@ def _draw_examples(
 ) -> list[Figure]:
     """Draw the trajectories of the example grasps, then wait for the images of their ends."""
     pairs = zip(examples, simulated, strict=True)
-    shown = [(one, result) for one, result in pairs if result is not None]
+    shown = [(item, result) for item, result in pairs if result is not None]
     if not shown:
         return []
     results = [result for _, result in shown]
-    numbers = [f"row {table['row'].iloc[one.position]}" for one, _ in shown]
-    values = [values_of(plan, table, one.position) for one, _ in shown]
+    numbers = [f"row {table['row'].iloc[item.position]}" for item, _ in shown]
+    values = [values_of(plan, table, item.position) for item, _ in shown]
     named = zip(numbers, values, strict=True)
     labels = [f"{number}: {value}" if value else number for number, value in named]
-    text = [f"{number} ({one.reason})" for number, (one, _) in zip(numbers, shown, strict=True)]
+    text = [f"{number} ({item.reason})" for number, (item, _) in zip(numbers, shown, strict=True)]
     caption = f"Simulated again for this report: {', '.join(text)}."
     path = overlay_objects(results, labels, directory / "objects.png", dpi=DPI)
     some_gone = len({out_of_hand(result) for result in results}) > 1

@@ -359,9 +359,9 @@ def space_ticks(values: Sequence[float], width: float, *, log: bool) -> list[flo
     positions = [math.log(value) if log else value for value in values]
     inch = 0.9 * width / (positions[-1] - positions[0])  # matplotlib adds 5 % at each end
 
-    def free(one: int, other: int) -> bool:
-        letters = 0.5 * (len(compact(values[one])) + len(compact(values[other]))) + 1.0
-        return abs(positions[one] - positions[other]) * inch >= LETTER * letters
+    def free(first: int, second: int) -> bool:
+        letters = 0.5 * (len(compact(values[first])) + len(compact(values[second]))) + 1.0
+        return abs(positions[first] - positions[second]) * inch >= LETTER * letters
 
     kept, last = [0], len(values) - 1
     for index in range(1, last):

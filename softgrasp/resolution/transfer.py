@@ -189,7 +189,7 @@ class _TransferSearch:
             for posture in range(POSTURES):
                 frame, error = self._aligned(tips[posture], chosen, used)
                 rated.append((error, chosen, posture, frame))
-        rated.sort(key=lambda one: one[0])
+        rated.sort(key=lambda item: item[0])
         solved = []
         for _, chosen, posture, frame in rated[:TRIED]:
             start = np.concatenate([np.zeros(6), self._postures[posture]])
@@ -198,7 +198,7 @@ class _TransferSearch:
             values, gap = minimise_squares(numeric, start[None], self._limits, STEPS)
             cost = float(np.square(gap).sum())
             solved.append(Candidate(cost, values[0], frame, chosen))
-        return sorted(solved, key=lambda one: one.cost)
+        return sorted(solved, key=lambda item: item.cost)
 
     def posture_at(self, candidate: Candidate, away: float) -> Array:
         """Return targets with fingertips at a distance outside the contacts, the hand still.

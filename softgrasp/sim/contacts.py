@@ -119,7 +119,9 @@ class ContactReader:
         self._rank[model.body(OBJECT).id] = 0  # a deformable one is the last body
         self._is_around = [is_around(name) for name in self._bodies]
         fixed = zip(self._bodies, self._is_object, self._is_around, strict=True)
-        self._is_carried = [name == OBJECT or not (one or two) for name, one, two in fixed]
+        self._is_carried = [
+            name == OBJECT or not (first or second) for name, first, second in fixed
+        ]
         self._is_carried[0] = False
         kinds = (model.actuator_trntype == mujoco.mjtTrn.mjTRN_BODY).tolist()
         self._adhering = {
@@ -176,8 +178,8 @@ class ContactReader:
         if self._model.opt.cone == mujoco.mjtCone.mjCONE_ELLIPTIC:
             across, along = rows[row + 1 : row + 3]
         else:  # each pair of rows has the normal speed with and without µ times the other one
-            one, two, three, four = rows[row : row + 4]
-            across = 0.5 * (one - two) / contact.friction[0]
+            item, two, three, four = rows[row : row + 4]
+            across = 0.5 * (item - two) / contact.friction[0]
             along = 0.5 * (three - four) / contact.friction[1]
         first, second = _scale(frame[3:6], across), _scale(frame[6:9], along)
         return (first[0] + second[0], first[1] + second[1], first[2] + second[2])

@@ -73,7 +73,7 @@ class PressureLags:
         """
         digits = scene.hand.soft_fingers
         first = len(scene.hand.actuators) - len(digits)
-        known = [(first + i, one.finger.pressure_lag) for i, one in enumerate(digits)]
+        known = [(first + i, digit.finger.pressure_lag) for i, digit in enumerate(digits)]
         lags = [(index, lag) for index, lag in known if lag is not None]
         if not lags:
             return None

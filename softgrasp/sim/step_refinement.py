@@ -93,14 +93,14 @@ class StepRefinement:
         ends = [IMPACT_SAMPLES, STILL_SAMPLES] if len(fine) > 1 else [STILL_SAMPLES]
         self._levels = [
             _Level(
-                one.timestep,
-                substeps * round(step / one.timestep),
+                item.timestep,
+                substeps * round(step / item.timestep),
                 end,
-                one.pair_solref.copy(),
-                one.pair_solreffriction,
-                lagging_as_described(model, layout.actuator_bias, one.timestep),
+                item.pair_solref.copy(),
+                item.pair_solreffriction,
+                lagging_as_described(model, layout.actuator_bias, item.timestep),
             )
-            for one, end in zip(fine, ends, strict=False)
+            for item, end in zip(fine, ends, strict=False)
         ]
         bias = lagging_as_described(model, layout.actuator_bias, step)
         self._levels.append(_Level(step, substeps, sys.maxsize, solref, friction, bias))

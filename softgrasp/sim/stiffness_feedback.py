@@ -273,5 +273,5 @@ def _by_pair(contacts: list[ActingContact]) -> list[tuple[int, list[ActingContac
 def _mean_stiffness(contacts: list[ActingContact]) -> float:
     """Return the sum of the forces of contacts over the sum of their depths [N/m]."""
     weights = [contact.weight for contact in contacts]
-    forces = [weight * one.stiffness for weight, one in zip(weights, contacts, strict=True)]
+    forces = [weight * item.stiffness for weight, item in zip(weights, contacts, strict=True)]
     return sum(forces) / sum(weights)

@@ -219,7 +219,7 @@ class Suction:
             built: The scene.
         """
         model, parts = built.model, built.scene.hand.adhesions
-        self.cups = [Cup(model, body, one) for body, one in parts if isinstance(one, SuctionCup)]
+        self.cups = [Cup(model, body, item) for body, item in parts if isinstance(item, SuctionCup)]
         self.events: list[SuctionEvent] = []
         """Seals and breaks so far."""
         self._period = built.scene.control_period

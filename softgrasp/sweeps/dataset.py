@@ -117,7 +117,9 @@ def write_dataset(
         names = [f"grasps-{item.hand}.json" if len(sets) > 1 else "grasps.json" for item in sets]
         pairs = zip(sets, names, strict=True)
         return [
-            file for one, name in pairs for file in save_grasps(one, directory / DATASET / name)
+            file
+            for element, name in pairs
+            for file in save_grasps(element, directory / DATASET / name)
         ]
     held = table.set_index("row")["held"].dropna().to_dict()
     episodes = []

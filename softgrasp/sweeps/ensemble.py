@@ -278,8 +278,8 @@ def _over_time(series: dict[int, tuple[Array, Array]]) -> TimeBand:
         return TimeBand((), (), (), (), ())
     time = np.linspace(0.0, ends[(len(ends) - 1) // 2], POINTS)
     values = {
-        row: np.where(time <= times[-1], np.interp(time, times, one), np.nan)
-        for row, (times, one) in series.items()
+        row: np.where(time <= times[-1], np.interp(time, times, element), np.nan)
+        for row, (times, element) in series.items()
     }
     nominal = values.pop(0, np.full(POINTS, np.nan))
     low, median, high = np.nanquantile(np.array(list(values.values())), QUANTILES, axis=0)

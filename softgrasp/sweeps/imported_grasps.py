@@ -149,8 +149,8 @@ def import_grasps(
         )
     closing = np.sign(scene.preset.rates.for_fingers(scene.hand.actuator_counts))
     return tuple(
-        _with_motion(one, joints.limits, closing) if alone else one
-        for one, alone in zip(grasps, single, strict=True)
+        _with_motion(element, joints.limits, closing) if alone else element
+        for element, alone in zip(grasps, single, strict=True)
     )
 
 
@@ -290,8 +290,10 @@ def grasp_of(
     hand = pose_of(offset @ np.linalg.inv(posture.pose) @ joints.frame)
     names, scale = numbered(len(joints.names)), object_scale or file_scale(scene.object)
     opened, closed, pressed = (
-        HandPosture(pose=hand, joints=dict(zip(names, joints.variables(one).tolist(), strict=True)))
-        for one in (posture.start, posture.targets, posture.squeeze)
+        HandPosture(
+            pose=hand, joints=dict(zip(names, joints.variables(item).tolist(), strict=True))
+        )
+        for item in (posture.start, posture.targets, posture.squeeze)
     )
     return Grasp(
         name=scene.hand.name,

@@ -149,8 +149,8 @@ def with_one_grasp(plan: SweepPlan) -> SweepPlan:
         return plan
     chosen = _choose(plan) if all(path.startswith(OUTSIDE_THE_TRIAL) for path in paths) else None
     if chosen is not None:
-        one = scene.choose(hand=chosen.hand, grasp=chosen.grasp, adapt_grasp=False)
-        return plan.choose(scene=one)
+        item = scene.choose(hand=chosen.hand, grasp=chosen.grasp, adapt_grasp=False)
+        return plan.choose(scene=item)
     if not scene.adapts_grasp:
         return plan
     kind = scene.grasp if "grasp" in scene.model_fields_set else "power"  # chosen in every row

@@ -263,8 +263,8 @@ def _rank(tried: Sequence[PlacedPosture]) -> list[PlacedPosture]:
     """Sort postures by the outcome of the trial, those close to a better one last of theirs."""
     held = [trial for trial in tried if trial.trial and trial.trial.held]
     lost = [trial for trial in tried if not (trial.trial and trial.trial.held)]
-    held.sort(key=lambda one: one.trial.motion if one.trial else np.inf)
-    lost.sort(key=lambda one: -one.posture.score)
+    held.sort(key=lambda element: element.trial.motion if element.trial else np.inf)
+    lost.sort(key=lambda element: -element.posture.score)
     ranked = []
     for group in (held, lost):
         first = distinct([item.posture.pose for item in group])
@@ -294,8 +294,8 @@ def arrange_grasps(plan: GraspPlan, postures: Sequence[SynthesizedPosture]) -> l
         ]
         clear = (item for item in opened if _is_clear(retreat, item, plan.poses.gap))
         chosen = next(clear, posture)
-        one = _arrange(retreat, [chosen], plan.poses.gap)
-        placed += one or [PlacedPosture(chosen, 0.0, chosen.pose)]
+        element = _arrange(retreat, [chosen], plan.poses.gap)
+        placed += element or [PlacedPosture(chosen, 0.0, chosen.pose)]
     return placed
 
 

@@ -344,7 +344,7 @@ def register_maps() -> list[Row]:
     from softgrasp.twin.files import load_register_map
 
     return _list("register_maps", load_register_map,
-                   lambda one: {"unit": one.device_id, "source": one.source})  # fmt: skip
+                   lambda item: {"unit": item.device_id, "source": item.source})  # fmt: skip
 
 
 def robot_programs() -> list[Row]:

@@ -466,11 +466,11 @@ class RegisterMap(Description):
             for name, register in getattr(self, part)
             if register is not None
         ]
-        for (holder, one), (path, other) in combinations(entries, 2):
-            forms = [register.model_dump(exclude={"limits"}) for register in (one, other)]
+        for (holder, item), (path, other) in combinations(entries, 2):
+            forms = [register.model_dump(exclude={"limits"}) for register in (item, other)]
             same_value = holder[-1] == path[-1] and forms[0] == forms[1]
-            first, second = sorted((one, other), key=lambda register: register.address)
-            overlap = one.kind == other.kind and first.address + first.width > second.address
+            first, second = sorted((item, other), key=lambda register: register.address)
+            overlap = item.kind == other.kind and first.address + first.width > second.address
             if overlap and not same_value:
                 raise FieldError(
                     f"expected a separate address, found {other.address_text}, which is "

@@ -83,7 +83,7 @@ def assess_curves(report: FitReport) -> Credibility:
         checked += [*_unlike_pieces(report), *_directions(report)]
     if not (alternatives or named):
         checked += _sums(report)
-    findings = sorted([*checked, *named], key=lambda one: not one.refutes)
+    findings = sorted([*checked, *named], key=lambda element: not element.refutes)
     return Credibility((test,), quantities, tuple(findings), tuple(alternatives))
 
 
@@ -374,16 +374,16 @@ class CurveFit(StageFit):
                 yield words, _stage(p[order], angles)
         upwards = np.argsort(p, kind="stable")
         for piece in range(angles.shape[1]):
-            one = angles[:, piece]
-            rising = np.empty_like(one)
-            others = bend - one if angles.shape[1] > 1 else one
+            item = angles[:, piece]
+            rising = np.empty_like(item)
+            others = bend - item if angles.shape[1] > 1 else item
             falls = float((p - p.mean()) @ others) < 0.0
-            rising[upwards] = np.sort(one)[::-1] if falls else np.sort(one)
+            rising[upwards] = np.sort(item)[::-1] if falls else np.sort(item)
             name = f"the angles of piece {piece + 1} are"
             for words, column in (
-                (f"{name} in the reverse order", one[::-1]),
-                (f"{name} those of the row before", np.append(one[1:], one[-1])),
-                (f"{name} those of the row after", np.append(one[0], one[:-1])),
+                (f"{name} in the reverse order", item[::-1]),
+                (f"{name} those of the row before", np.append(item[1:], item[-1])),
+                (f"{name} those of the row after", np.append(item[0], item[:-1])),
                 (f"{name} shuffled", rising),
             ):
                 changed = angles.copy()

@@ -256,7 +256,7 @@ def pressure_for(
             f"which {len(candidates)} give: {listed} kPa; specify near",
             field="bend",
         )
-    return candidates[0] if near is None else min(candidates, key=lambda one: abs(one - near))
+    return candidates[0] if near is None else min(candidates, key=lambda item: abs(item - near))
 
 
 def pressures_for(fit: PressureFit, bend: float, piece: int | None = None) -> tuple[float, ...]:
@@ -363,13 +363,13 @@ def reversals(fit: PressureFit) -> tuple[Reversal, ...]:
     return tuple(reversal_list)
 
 
-def reversal_clause(fit: PressureFit, one: Reversal) -> str:
+def reversal_clause(fit: PressureFit, item: Reversal) -> str:
     """Describe an interval in which a curve bends back, and by how much."""
-    is_piece = one.piece < len(fit.lengths)
-    whose = f"piece {one.piece + 1} bends" if is_piece else "all together bend"
+    is_piece = item.piece < len(fit.lengths)
+    whose = f"piece {item.piece + 1} bends" if is_piece else "all together bend"
     return (
-        f"{whose} back by {np.degrees(one.amount):.3g}° from {KPA * one.begin:.4g} to "
-        f"{KPA * one.end:.4g} kPa"
+        f"{whose} back by {np.degrees(item.amount):.3g}° from {KPA * item.begin:.4g} to "
+        f"{KPA * item.end:.4g} kPa"
     )
 
 

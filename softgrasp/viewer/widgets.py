@@ -73,13 +73,13 @@ class ActuatorSliders:
     def targets(self) -> list[float]:
         """Actuator targets within their limits [rad, m, Pa, …]."""
         pairs = zip(self.handles, self._actuators, strict=True)
-        return [float(np.clip(one.value / _display_unit(d)[1], *d.limits)) for one, d in pairs]
+        return [float(np.clip(item.value / _display_unit(d)[1], *d.limits)) for item, d in pairs]
 
     def put(self, targets: Sequence[float]) -> None:
         """Set the sliders without calling ``move``."""
         self._is_updating = True
-        for one, actuator, target in zip(self.handles, self._actuators, targets, strict=True):
-            one.value = target * _display_unit(actuator)[1]  # type: ignore[misc]
+        for handle, actuator, target in zip(self.handles, self._actuators, targets, strict=True):
+            handle.value = target * _display_unit(actuator)[1]  # type: ignore[misc]
         self._is_updating = False
 
     def _add(

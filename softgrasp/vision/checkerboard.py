@@ -118,7 +118,9 @@ def find_board(image: Image, board: Checkerboard) -> Array:
     rotated = [np.rot90(grid, quarter) for quarter in range(4)]
     upright = max(  # rows run to the right and columns down
         (item for item in rotated if item.shape == grid.shape),
-        key=lambda one: (one[:, -1] - one[:, 0])[:, 0].sum() + (one[-1] - one[0])[:, 1].sum(),
+        key=lambda element: (
+            (element[:, -1] - element[:, 0])[:, 0].sum() + (element[-1] - element[0])[:, 1].sum()
+        ),
     )
     return np.asarray(upright.reshape(-1, 2))
 

@@ -180,7 +180,7 @@ def _follow(
         guess = Pose(2.0 * now.position - before.position, 2.0 * now.angle - before.angle, LIKELY)
         pose = _locate(patch, last, guess, start)
         if pose.likeness < LIKELY:
-            pose = max(pose, _detect(patch, last, start, now), key=lambda one: one.likeness)
+            pose = max(pose, _detect(patch, last, start, now), key=lambda item: item.likeness)
         if pose.likeness < LIKELY:
             column, row = now.position
             raise DescriptionError(

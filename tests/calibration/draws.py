@@ -95,7 +95,7 @@ def rounded_valleys(seed: int) -> CalibrationProblem:
     """Offsets of 1° of every joint's angle, the same in all pictures."""
     problem, rng = good(seed), np.random.default_rng(1000 + seed)
     offset = np.radians(1.0) * rng.standard_normal(OBSERVED)
-    return with_angles(problem, [np.array(one.angles) + offset for one in problem.hung])
+    return with_angles(problem, [np.array(item.angles) + offset for item in problem.hung])
 
 
 def tilted(seed: int) -> CalibrationProblem:

@@ -68,9 +68,9 @@ def test_tip_forces_determine_only_a_sum_of_gains() -> None:
     assert len(stage.uncertainty.determined) == 1
     assert stage.sum_sentence.startswith("only the sum Σ w·alpha = 8.")
     assert len(result.undetermined) == 7
-    one = calibrate(pressing().replace(gain_model="uniform"))
-    assert one.undetermined == ()
-    assert one.parameters["alpha"] == pytest.approx(4e-7, rel=0.1)
+    item = calibrate(pressing().replace(gain_model="uniform"))
+    assert item.undetermined == ()
+    assert item.parameters["alpha"] == pytest.approx(4e-7, rel=0.1)
 
 
 def test_free_bending_determines_every_gain() -> None:
@@ -88,7 +88,7 @@ def test_free_bending_determines_every_gain() -> None:
 
 
 @pytest.mark.slow
-def test_the_bending_stiffness_of_a_beam_is_found() -> None:
+def test_the_bending_stiffness_of_a_beam_is_recovered() -> None:
     beam = rld.discretise(0.063, 1.5e-3, 0.015, 7)
     uniform = calibrate(hung(3, finger=beam).replace(stiffness_model="uniform"))
     assert uniform.parameters["EI"] == pytest.approx(1.5e-3, rel=0.03)
@@ -115,7 +115,7 @@ def test_a_calibration_that_is_read_again_is_saved_with_the_same_bytes(tmp_path:
     again = load_calibration(tmp_path / "first")
     assert [path.read_bytes() for path in save_calibration(again, tmp_path / "again")] == written
     steps = zip(again.history["torques"], result.history["torques"], strict=True)
-    assert all((one.positions == other.positions).all() for one, other in steps)
+    assert all((first.positions == second.positions).all() for first, second in steps)
 
 
 def test_the_saved_finger_has_all_of_its_damping(tmp_path: Path) -> None:
@@ -218,10 +218,10 @@ def test_a_swarm_depends_on_its_seed_only(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.chdir(tmp_path)
     np.random.seed(5)  # noqa: NPY002
     before = np.random.get_state()[1].copy()  # noqa: NPY002
-    one, same, other = (calibrate(hung(), "pso", seed, swarm=SMALL) for seed in (1, 1, 2))
-    assert one.parameters == same.parameters != other.parameters
+    first, same, second = (calibrate(hung(), "pso", seed, swarm=SMALL) for seed in (1, 1, 2))
+    assert first.parameters == same.parameters != second.parameters
     assert (np.random.get_state()[1] == before).all()  # noqa: NPY002
     assert list(tmp_path.iterdir()) == []  # pyswarms writes a log where it is started
-    assert [len(step.fitness) for step in one.history["springs"]] == [6] * 5
-    best = [step.best for step in one.history["springs"]]
+    assert [len(step.fitness) for step in first.history["springs"]] == [6] * 5
+    best = [step.best for step in first.history["springs"]]
     assert best == sorted(best, reverse=True)

@@ -50,12 +50,12 @@ def test_mujoco_at_rest_agrees_with_the_closed_form(compare: Any) -> None:
     residuals, parameters = compare.sysid_problem(exact)
     true = truth(exact)
     true[-1] /= compare.GAIN_SCALE
-    left = np.concatenate([np.ravel(one) for one in residuals(true, parameters)[0]])
+    left = np.concatenate([np.ravel(residual) for residual in residuals(true, parameters)[0]])
     assert left.size == 4 * 6 + 5
     # in standard errors of 0.4° and 10 mN
     assert np.abs(left).max() < 0.005
     true[0] *= 1.01
-    changed = np.concatenate([np.ravel(one) for one in residuals(true, parameters)[0]])
+    changed = np.concatenate([np.ravel(residual) for residual in residuals(true, parameters)[0]])
     assert np.abs(changed).max() > 0.1
 
 

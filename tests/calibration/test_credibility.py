@@ -39,7 +39,7 @@ def verdict(problem: CalibrationProblem, stages: list[str] | None = None) -> Cre
 def reasons(name: str, stages: list[str] | None = None) -> str:
     """Return all sentences that a mistake causes, or the error that refuses it."""
     try:
-        return " | ".join(one.sentence for one in verdict(wrong(name), stages).findings)
+        return " | ".join(finding.sentence for finding in verdict(wrong(name), stages).findings)
     except DescriptionError as error:
         return str(error)
 
@@ -87,7 +87,7 @@ def test_shipped_problems_are_credible() -> None:
     """The real finger's releases are faster than its springs, which docs/calibration.md says."""
     real = sg.calibrate(sg.calibration.load_problem("paper000").problem).credibility
     assert real.credible
-    assert [one.stage for one in real.findings] == ["dampers"]
+    assert [finding.stage for finding in real.findings] == ["dampers"]
     assert "times as fast as springs and masses" in real.findings[0].sentence
     webots = verdict(sg.calibration.load_problem("paper000_webots").problem, ["springs"])
     assert webots.findings == ()
@@ -127,17 +127,17 @@ def test_a_repeat_with_a_lost_digit_is_named() -> None:
     forces = [*problem.forces]
     forces[7] = forces[7].replace(force=0.1 * forces[7].force)
     found = verdict(problem.replace(forces=tuple(forces)), ["torques"]).findings
-    assert any("the repeated forces at 60 kPa" in one.sentence for one in found)
+    assert any("the repeated forces at 60 kPa" in item.sentence for item in found)
 
 
 @pytest.mark.slow
 def test_friction_between_repeats_is_named() -> None:
     problem = good(3)
-    forces = tuple(one.replace(force=(1.0 + 0.2 * (index % 3)) * one.force)
-                   for index, one in enumerate(problem.forces))  # fmt: skip
+    forces = tuple(force.replace(force=(1.0 + 0.2 * (index % 3)) * force.force)
+                   for index, force in enumerate(problem.forces))  # fmt: skip
     found = verdict(problem.replace(forces=forces), ["torques"])
     assert not found.credible
-    sentences = [one.sentence for one in found.findings]
+    sentences = [finding.sentence for finding in found.findings]
     assert any("spread of repeated forces over the forces is" in text for text in sentences)
     assert any("the forces of series 1 are 0.77 times" in text for text in sentences)
 
@@ -167,15 +167,15 @@ def test_hung_finger_without_errors_equals_the_virtual_experiments() -> None:
     ("frames of tracks twice", "dampers: in the track of 20 g samples are copies"),
 ])  # fmt: skip
 def test_measurements_are_checked_without_a_fit(name: str, words: str) -> None:
-    assert any(words in one.sentence for one in measurement_findings(wrong(name)))
+    assert any(words in finding.sentence for finding in measurement_findings(wrong(name)))
     assert measurement_findings(good(0)) == []
 
 
 def release(heights: np.ndarray) -> Credibility:
     """Verdict on dampers fitted to a track of the tip after the release of 40 g."""
     time = np.arange(len(heights)) / 480.0
-    one = Release(mass=0.04, times=tuple(time.tolist()), heights=tuple(heights.tolist()))
-    problem = good(0).replace(releases=(one,), release_objective="trace")
+    item = Release(mass=0.04, times=tuple(time.tolist()), heights=tuple(heights.tolist()))
+    problem = good(0).replace(releases=(item,), release_objective="trace")
     return verdict(problem, ["springs", "dampers"])
 
 
@@ -188,7 +188,7 @@ def test_a_track_that_falls_or_begins_late_is_named() -> None:
     )
     (track,) = experiments.traces(k, np.full_like(k, 5e-4), [requested])
     named = [
-        " | ".join(one.sentence for one in release(heights).findings)
+        " | ".join(finding.sentence for finding in release(heights).findings)
         for heights in (track[0], -track[0], track[0][45:])
     ]
     assert "the tip " not in named[0]

@@ -19,12 +19,12 @@ TIMES = (2.0, 2000.0)
 def crept(growth: float, seed: int = 0) -> CalibrationProblem:
     """Every weight twice, early and late; 60 s is the time of the true stiffness."""
     rows = [
-        one.replace(
+        item.replace(
             time=time,
-            angles=tuple((1.0 + growth * math.log10(time / 60.0)) * q for q in one.angles),
+            angles=tuple((1.0 + growth * math.log10(time / 60.0)) * q for q in item.angles),
         )
         for number, time in enumerate(TIMES)
-        for one in good(100 * number + seed).hung
+        for item in good(100 * number + seed).hung
     ]
     return good(seed).replace(hung=tuple(rows), releases=())
 
@@ -57,6 +57,6 @@ def test_tables_may_have_times(tmp_path: Path) -> None:
     path = tmp_path / "hung.csv"
     path.write_text("mass_g,time_s,q1_deg,q2_deg\n0,60,1,2\n20,120,3,4\n")
     tree = {"finger": "paper000", "hung": "hung.csv"}
-    assert [one.time for one in problem_from(tree, tmp_path).problem.hung] == [60.0, 120.0]
+    assert [item.time for item in problem_from(tree, tmp_path).problem.hung] == [60.0, 120.0]
     path.write_text("mass_g,q1_deg,q2_deg\n0,1,2\n")
     assert problem_from(tree, tmp_path).problem.hung[0].time is None

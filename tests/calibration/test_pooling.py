@@ -95,7 +95,7 @@ def written(directory: Path, factor: float, seed: int, gain: float = 8e-7) -> Pa
 def test_pooled_files_are_those_of_a_calibration(tmp_path: Path) -> None:
     """The mean is between the fingers, the ensemble is read back, gains of joints stay equal."""
     factors = (0.9, 1.0, 1.15)
-    directories = [written(tmp_path / f"{i}", one, i) for i, one in enumerate(factors)]
+    directories = [written(tmp_path / f"{i}", factor, i) for i, factor in enumerate(factors)]
     pooled = pool_fingers(directories)
     pooled.save(tmp_path / "pool")
     ensemble = load_finger_ensemble(tmp_path / "pool" / "finger.yaml")
@@ -114,14 +114,14 @@ def test_pooled_files_are_those_of_a_calibration(tmp_path: Path) -> None:
 
 
 def test_what_is_no_mould_is_refused(tmp_path: Path) -> None:
-    one = written(tmp_path / "one", 1.0, 0)
+    first = written(tmp_path / "one", 1.0, 0)
     with pytest.raises(
         DescriptionError, match="at least two calibrated fingers of a mould, found 1"
     ):
-        pool_fingers([one, one])
-    other = written(tmp_path / "other", 1.0, 1)
-    columns = dict(load_finger_ensemble(other / "finger.yaml").columns)
+        pool_fingers([first, first])
+    second = written(tmp_path / "other", 1.0, 1)
+    columns = dict(load_finger_ensemble(second / "finger.yaml").columns)
     del columns["gain_7"]
-    save_finger_ensemble(sg.io.load_finger(other / "finger.yaml"), columns, other / "finger.yaml")
+    save_finger_ensemble(sg.io.load_finger(second / "finger.yaml"), columns, second / "finger.yaml")
     with pytest.raises(DescriptionError, match=r"expected the parameters of .*, found 13"):
-        pool_fingers([one, other])
+        pool_fingers([first, second])

@@ -110,7 +110,7 @@ def test_angles_without_systematic_errors_are_predicted_like_by_least_squares() 
 def test_offsets_are_estimated() -> None:
     problem = good(1)
     offset = np.radians([0.0, 0.0, 0.0, 2.5, 0.0, 0.0])
-    moved = with_angles(problem, [np.array(one.angles) + offset for one in problem.hung])
+    moved = with_angles(problem, [np.array(item.angles) + offset for item in problem.hung])
     found = posterior(moved)
     largest = max(
         (name for name in found.nuisances if name.startswith("offset")),
@@ -162,7 +162,7 @@ def test_friction_of_the_plate_lowers_forces_as_equilibria_with_it() -> None:
     experiments = VirtualExperiments(problem)
     chain = experiments.chain
     k, alpha = (finger_values(true_finger(), kind) for kind in ("stiffness", "gain"))
-    pressures = sorted({one.pressure for one in problem.forces})
+    pressures = sorted({item.pressure for item in problem.forces})
     forces = [problem.forces[0].replace(pressure=pressure) for pressure in pressures]
     share = experiments.friction_effect(k, alpha, forces)
     free = rest(k[None], chain.weight, np.zeros(1))
@@ -260,7 +260,7 @@ def test_more_measurements_never_lose_information() -> None:
     experiments = VirtualExperiments(problem)
     found = next_measurements(problem, experiments, joint_posterior(problem, experiments))
     assert len(found) == 14
-    assert all(one.information >= -1e-9 and one.then <= one.now * (1 + 1e-9) for one in found)
-    assert [one.information for one in found] == sorted(
-        (one.information for one in found), reverse=True
+    assert all(item.information >= -1e-9 and item.then <= item.now * (1 + 1e-9) for item in found)
+    assert [item.information for item in found] == sorted(
+        (item.information for item in found), reverse=True
     )

@@ -128,7 +128,7 @@ def test_a_wrong_row_is_no_error_of_the_others(
 def test_readings_that_fit_worse_are_not_reported(name: str, kept: str, gone: str) -> None:
     stages = ["springs"] if name.startswith("decimal") else ["torques"]
     verdict = sg.calibrate(wrong(name), stages=stages).credibility
-    sentences = " | ".join(one.sentence for one in verdict.findings)
+    sentences = " | ".join(finding.sentence for finding in verdict.findings)
     assert kept in sentences
     assert gone not in sentences
 
@@ -141,15 +141,15 @@ def test_two_wrong_rows_keep_their_numbers_of_the_table() -> None:
     for row in (1, 4):
         hung[row] = hung[row].replace(angles=tuple(-angle for angle in hung[row].angles))
     verdict = sg.calibrate(problem.replace(hung=tuple(hung))).credibility
-    starts = {one.sentence[:21] for one in verdict.findings if one.values}
+    starts = {finding.sentence[:21] for finding in verdict.findings if finding.values}
     assert starts == {"springs: row 2, of 20", "springs: row 5, of 80"}
-    covered = {number for one in verdict.findings for number in one.values}
+    covered = {number for finding in verdict.findings for number in finding.values}
     assert covered == {*range(6, 12), *range(24, 30)}
 
 
 @pytest.mark.slow
 def test_an_interval_of_many_decades_is_none_with_what_determines_it() -> None:
-    hung = tuple(one.replace(angles=one.angles[:3]) for one in table().hung[:2])
+    hung = tuple(item.replace(angles=item.angles[:3]) for item in table().hung[:2])
     result = sg.calibrate(table().replace(hung=hung), "least-squares")
     for low, high in result.intervals.values():
         assert not math.isfinite(high) or high / max(low, 1e-300) <= 1e6
@@ -163,14 +163,14 @@ def test_an_interval_of_many_decades_is_none_with_what_determines_it() -> None:
 def test_the_value_of_a_parameter_is_reported_once() -> None:
     """Findings name parameters; their values are those of the result."""
     verdict = sg.calibrate(wrong("joint 3 held"), stages=["springs"]).credibility
-    assert any("k3" in one.sentence for one in verdict.findings)
-    assert not any("k3 =" in one.sentence for one in verdict.findings)
+    assert any("k3" in finding.sentence for finding in verdict.findings)
+    assert not any("k3 =" in finding.sentence for finding in verdict.findings)
 
 
 def test_an_error_of_each_value() -> None:
-    effects = [one.effect for one in single_values(["a", "b"], 0.1)]
+    effects = [value.effect for value in single_values(["a", "b"], 0.1)]
     assert np.array(effects) == pytest.approx(np.eye(2))
-    assert all(one.single for one in single_values(["a", "b"], 0.1))
+    assert all(value.single for value in single_values(["a", "b"], 0.1))
     assert not Nuisance("a {}", np.ones(2), "", 0.1).single
 
 

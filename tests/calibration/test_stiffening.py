@@ -37,8 +37,8 @@ def measured(
     gains = np.full_like(k, GAIN)
     requested = [FreeBend(pressure=p, angles=(0.0,) * OBSERVED) for p in PRESSURES[::-1].tolist()]
     rows = [
-        one.replace(angles=tuple((row[0] + ANGLE_NOISE * rng.standard_normal(OBSERVED)).tolist()))
-        for one, row in zip(requested[:bends], rig.bends(k, gains, requested), strict=False)
+        item.replace(angles=tuple((row[0] + ANGLE_NOISE * rng.standard_normal(OBSERVED)).tolist()))
+        for item, row in zip(requested[:bends], rig.bends(k, gains, requested), strict=False)
     ]
     pushed = rig.forces(k, gains, problem.forces)[0]
     pushed = pushed + FORCE_NOISE * rng.standard_normal(len(pushed))
@@ -145,7 +145,7 @@ def test_the_verdict_is_on_the_finger_that_stiffens(monkeypatch: pytest.MonkeyPa
 @pytest.mark.slow
 def test_held_out_bends_leave_the_forces_to_fit() -> None:
     problem = measured()
-    bends = tuple(one.replace(held_out=True) for one in problem.bends)
+    bends = tuple(bend.replace(held_out=True) for bend in problem.bends)
     result = sg.calibrate(problem.replace(bends=bends), "least-squares")
     assert result.stage("torques").residual_unit == "N"
     assert "s" in result.parameters

@@ -47,7 +47,7 @@ def test_the_photographs_show_the_finger_under_its_weights(tmp_path: Path) -> No
         truth = sg.equilibrium(FINGER, tip_mass=load.mass, error_estimate=False).joint_angles
         assert np.sqrt(np.mean((np.asarray(load.angles[:6]) - truth[:6]) ** 2)) < np.radians(0.5)
     assert len(problem.forces) == 5
-    forces = [one.force for one in problem.forces]
+    forces = [force.force for force in problem.forces]
     assert forces == sorted(forces)
 
 
@@ -64,8 +64,8 @@ def test_angles_are_those_of_the_engine_with_noise() -> None:
 def test_the_force_rig_of_the_paper_has_twenty_repeats_at_eleven_pressures() -> None:
     forces = synthetic_forces(FINGER, [1e4 * step for step in range(11)], 0.02, repeats=20)
     assert len(forces) == 220
-    means = np.array([one.force for one in forces]).reshape(11, 20).mean(axis=1)
-    pressures = np.array([one.pressure for one in forces]).reshape(11, 20)[:, 0]
+    means = np.array([force.force for force in forces]).reshape(11, 20).mean(axis=1)
+    pressures = np.array([force.pressure for force in forces]).reshape(11, 20)[:, 0]
     np.testing.assert_allclose(pressures, np.arange(11) * 1e4)
     slope, _ = np.polyfit(pressures / 1e3, means, 1)
     # Table I's alpha; Hadi et al. (2025) publishes 21e-3 for its simulation, which nothing explains
@@ -73,8 +73,8 @@ def test_the_force_rig_of_the_paper_has_twenty_repeats_at_eleven_pressures() -> 
 
 
 def test_releases_are_counted_without_their_noise() -> None:
-    (one,) = synthetic_releases(FINGER, [0.04], 1e-4)
-    assert (one.overshoots, one.settling_time) == (12, pytest.approx(0.598, rel=0.01))
-    assert one.times[-1] == pytest.approx(1.0)
+    (item,) = synthetic_releases(FINGER, [0.04], 1e-4)
+    assert (item.overshoots, item.settling_time) == (12, pytest.approx(0.598, rel=0.01))
+    assert item.times[-1] == pytest.approx(1.0)
     (short,) = synthetic_releases(FINGER, [0.1], duration=0.1)
     assert short.times[-1] == pytest.approx(0.6)

@@ -32,13 +32,13 @@ def test_parameters_that_act_only_together_are_reported() -> None:
     (known,) = message.determined
     assert known.weights == pytest.approx((np.sqrt(0.5), np.sqrt(0.5), 0.0))
     assert known.sentence.startswith("0.71·da/a + 0.71·db/b: determined to ")
-    sentences = [one.sentence for one in message.undetermined]
+    sentences = [item.sentence for item in message.undetermined]
     assert "c: not determined at all, no measurement changes with it" in sentences
 
 
 def test_fewer_measurements_than_parameters_leave_directions_free() -> None:
     message = uncertainty(np.array([[1.0, 0.0, 0.0]] * 2), np.ones(3), np.array([0.1, -0.1]), NAMES)
-    assert [one.error for one in message.undetermined] == [np.inf, np.inf]
+    assert [item.error for item in message.undetermined] == [np.inf, np.inf]
     assert np.isfinite(message.errors[0])
 
 

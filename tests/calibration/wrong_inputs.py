@@ -78,7 +78,7 @@ def true_finger() -> SoftFinger:
     """Finger of Hadi et al. (2025) with the stiffness of their Table I, within usual bounds."""
     finger = load_finger("paper000")
     return finger.replace(
-        joints=tuple(one.replace(pressure_gain=GAIN, damping=5e-4) for one in finger.joints)
+        joints=tuple(joint.replace(pressure_gain=GAIN, damping=5e-4) for joint in finger.joints)
     )
 
 
@@ -113,13 +113,13 @@ def good(seed: int) -> CalibrationProblem:
 def with_angles(problem: CalibrationProblem, angles: Array) -> CalibrationProblem:
     """The problem with other angles under its weights [rad], (n, joints)."""
     rows = zip(problem.hung, np.asarray(angles).tolist(), strict=True)
-    return problem.replace(hung=tuple(one.replace(angles=tuple(row)) for one, row in rows))
+    return problem.replace(hung=tuple(item.replace(angles=tuple(row)) for item, row in rows))
 
 
 def with_forces(problem: CalibrationProblem, forces: Array) -> CalibrationProblem:
     """The problem with other forces [N], (n,)."""
     pairs = zip(problem.forces, np.asarray(forces).tolist(), strict=True)
-    return problem.replace(forces=tuple(one.replace(force=force) for one, force in pairs))
+    return problem.replace(forces=tuple(item.replace(force=force) for item, force in pairs))
 
 
 # Mistakes
@@ -128,7 +128,7 @@ Change = Callable[[CalibrationProblem], CalibrationProblem]
 
 
 def _angles(change: Callable[[Array], Array]) -> Change:
-    return lambda p: with_angles(p, [change(np.array(one.angles)) for one in p.hung])
+    return lambda p: with_angles(p, [change(np.array(item.angles)) for item in p.hung])
 
 
 def _hung(change: Callable[[list[HungAngles]], list[HungAngles]]) -> Change:
@@ -136,7 +136,7 @@ def _hung(change: Callable[[list[HungAngles]], list[HungAngles]]) -> Change:
 
 
 def _masses(change: Callable[[float], float]) -> Change:
-    return _hung(lambda rows: [one.replace(mass=change(one.mass)) for one in rows])
+    return _hung(lambda rows: [row.replace(mass=change(row.mass)) for row in rows])
 
 
 def _forces(force: Callable[[float], float] = float, pressure: Callable[[float], float] = float
@@ -221,9 +221,9 @@ def series(seed: int, factors: tuple[float, ...] = (1.0, 1.0, 1.0),
            swapped: tuple[int, int] | None = None) -> CalibrationProblem:  # fmt: skip
     """Three series of angles, each larger by a factor, with two rows exchanged."""
     rows = [
-        one.replace(angles=tuple(factor * angle for angle in one.angles))
+        item.replace(angles=tuple(factor * angle for angle in item.angles))
         for number, factor in enumerate(factors)
-        for one in good(1000 * number + seed).hung
+        for item in good(1000 * number + seed).hung
     ]
     return good(seed).replace(hung=tuple(rows if swapped is None else _swap(*swapped)(rows)))
 
@@ -242,8 +242,8 @@ def straight(seed: int) -> CalibrationProblem:
 def other_finger(seed: int) -> CalibrationProblem:
     """The last weights of the series bend the finger 30 % less."""
     rows = [
-        one.replace(angles=tuple((1.0 - 0.3 * (one.mass > 0.03)) * x for x in one.angles))
-        for one in sorted(series(seed).hung, key=lambda row: row.mass)
+        item.replace(angles=tuple((1.0 - 0.3 * (item.mass > 0.03)) * x for x in item.angles))
+        for item in sorted(series(seed).hung, key=lambda row: row.mass)
     ]
     return good(seed).replace(hung=tuple(rows))
 
@@ -251,8 +251,8 @@ def other_finger(seed: int) -> CalibrationProblem:
 def creeping(seed: int) -> CalibrationProblem:
     """The angles are up to 25 % too small, in proportion to the weight."""
     rows = [
-        one.replace(angles=tuple((1.0 - 0.25 * one.mass / MASSES[-1]) * x for x in one.angles))
-        for one in series(seed).hung
+        item.replace(angles=tuple((1.0 - 0.25 * item.mass / MASSES[-1]) * x for x in item.angles))
+        for item in series(seed).hung
     ]
     return good(seed).replace(hung=tuple(rows))
 
@@ -271,8 +271,8 @@ def tracked(seed: int, change: Callable[[Array, Array], tuple[Array, Array]] = l
     ]
     changed = [change(times.copy(), tracks[i].copy()) for i in order]
     releases = tuple(
-        one.replace(times=tuple(t.tolist()), heights=tuple(z.tolist()))
-        for one, (t, z) in zip(requested, changed, strict=True)
+        item.replace(times=tuple(t.tolist()), heights=tuple(z.tolist()))
+        for item, (t, z) in zip(requested, changed, strict=True)
     )
     return good(seed).replace(releases=releases, release_objective="trace", forces=())
 
@@ -285,7 +285,7 @@ def bending(seed: int, change: Callable[[Array], Array] = lambda q: q) -> Calibr
     rng = np.random.default_rng(seed)
     exact = np.concatenate(rig.bends(k, gain, requested))
     angles = change(exact + ANGLE_NOISE * rng.standard_normal(exact.shape))
-    bends = tuple(one.replace(angles=tuple(row)) for one, row in zip(requested, angles.tolist(),
+    bends = tuple(item.replace(angles=tuple(row)) for item, row in zip(requested, angles.tolist(),
                                                                      strict=True))  # fmt: skip
     return good(seed).replace(forces=(), bends=bends)
 
@@ -310,15 +310,15 @@ def _row(index: int, change: Callable[[Array], Array]) -> Callable[[Array], Arra
 
 def _hung_row(index: int, change: Callable[[Array], Array]) -> Change:
     def changed(p: CalibrationProblem) -> CalibrationProblem:
-        return with_angles(p, _row(index, change)(np.array([one.angles for one in p.hung])))
+        return with_angles(p, _row(index, change)(np.array([item.angles for item in p.hung])))
 
     return changed
 
 
 def _increments(rows: list[HungAngles]) -> list[HungAngles]:
     """Return the change of the angles since the row before."""
-    steps = np.diff([one.angles for one in rows], axis=0, prepend=0.0)
-    return [one.replace(angles=tuple(row)) for one, row in zip(rows, steps.tolist(), strict=True)]
+    steps = np.diff([item.angles for item in rows], axis=0, prepend=0.0)
+    return [item.replace(angles=tuple(row)) for item, row in zip(rows, steps.tolist(), strict=True)]
 
 
 def _outlier(index: int, factor: float) -> Change:
@@ -351,9 +351,9 @@ MISTAKES: dict[str, tuple[Change | None, Callable[[int], CalibrationProblem], st
                                                    strict=True)]), good, "row before"),
         ("weights at joint 5", None, lambda seed: hung_elsewhere(seed, 4), "at joint 5"),
         ("additions named", _hung(lambda r: [
-            one.replace(mass=0.02 * (one.mass > 0.0)) for one in r]), series, "that were added"),
+            item.replace(mass=0.02 * (item.mass > 0.0)) for item in r]), series, "that were added"),
         ("rows pasted too low", _hung(lambda r: [
-            one.replace(angles=before.angles) for one, before in zip(r, [r[-1], *r[:-1]],
+            item.replace(angles=before.angles) for item, before in zip(r, [r[-1], *r[:-1]],
                                                                      strict=True)]), good,
          "the first one those of the last"),
         ("tube that lifts the tip", None, lambda seed: hung_masses(
@@ -362,7 +362,7 @@ MISTAKES: dict[str, tuple[Change | None, Callable[[int], CalibrationProblem], st
             seed, HungRig(MASSES, moment=4e-3)), "a pressure that was left"),
         ("increments named", None, lambda seed: hung_masses(seed, np.cumsum), "their sum hung"),
         ("angles subtracted", _hung(lambda r: [
-            one.replace(angles=tuple((np.array(one.angles) - r[0].angles).tolist())) for one in r
+            item.replace(angles=tuple((np.array(item.angles) - r[0].angles).tolist())) for item in r
         ]), good, "zero: unloaded"),
         ("protractor", _angles(lambda x: np.radians(2.0 * np.round(np.degrees(x) / 2.0))), good,
          "multiples of 2°"),
@@ -378,8 +378,8 @@ MISTAKES: dict[str, tuple[Change | None, Callable[[int], CalibrationProblem], st
             a.replace(mass=b.mass) for a, b in zip(p.releases, p.releases[::-1], strict=True))),
          good, "exchanged"),
         ("column of joint 1 slipped", _hung(lambda r: [
-            one.replace(angles=(before.angles[0], *one.angles[1:]))
-            for one, before in zip(r, [r[0], *r[:-1]], strict=True)]), series,
+            item.replace(angles=(before.angles[0], *item.angles[1:]))
+            for item, before in zip(r, [r[0], *r[:-1]], strict=True)]), series,
          "joint 1 are those of the row before"),
         ("angles from a straight line", None, straight,
          "straight lines"),
@@ -451,8 +451,8 @@ MISTAKES: dict[str, tuple[Change | None, Callable[[int], CalibrationProblem], st
             *r[:4], *(a.replace(mass=b.mass) for a, b in zip(r[4:8], r[7:3:-1], strict=True)),
             *r[8:]]), series, "series 2 are in the reverse order"),
         ("clamp slips", _hung(lambda r: [
-            one.replace(angles=(one.angles[0] + 0.06 * (i > 5), *one.angles[1:]))
-            for i, one in enumerate(r)]), series, "the clamp slips"),
+            item.replace(angles=(item.angles[0] + 0.06 * (i > 5), *item.angles[1:]))
+            for i, item in enumerate(r)]), series, "the clamp slips"),
         ("joint 3 held", _angles(lambda x: x * [1, 1, 0.01, 1, 1, 1]), series, "something hold"),
         ("column of zeros", _angles(lambda x: x * [1, 1, 1, 1, 1, 0]), good, "leave out"),
         ("column copied", _angles(lambda x: x[[0, 0, 2, 3, 4, 5]]), good, "one is a copy"),

@@ -28,7 +28,9 @@ def without_inertials(text: str) -> str:
     """Remove the inertials of all links but the palm."""
     first, *others = text.split("<inertial>")
     palm, *fingers = others
-    return f"{first}<inertial>{palm}" + "".join(one.split("</inertial>")[1] for one in fingers)
+    return f"{first}<inertial>{palm}" + "".join(
+        finger.split("</inertial>")[1] for finger in fingers
+    )
 
 
 GOOD = {

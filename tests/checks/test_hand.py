@@ -58,7 +58,7 @@ def only(described: sg.Hand, check: str) -> Finding:
 def test_a_shipped_hand_has_no_problems(name: str) -> None:
     result = sg.inspect(sg.load_hand(name))
     assert tuple(check.name for check in result.checks) == EVERY
-    assert [one.sentence for one in result.problems] == []
+    assert [problem.sentence for problem in result.problems] == []
 
 
 def test_a_plain_hand_has_no_findings() -> None:
@@ -146,9 +146,9 @@ def test_the_reach_of_the_fingers(depth: float, severity: str | None) -> None:
     """Fingers of 100 mm, 50 mm beside the middle."""
     far = hand(preset=sg.description.GraspPreset(center=(0.0, 0.0, -depth), rates=(1.0,)))
     result = sg.inspect(far).check("reach").findings
-    assert [one.severity for one in result] == ([] if severity is None else [severity] * 2)
-    for one in result:
-        assert one.numbers["short_by_m"] == pytest.approx(math.hypot(0.05, depth) - 0.1)
+    assert [item.severity for item in result] == ([] if severity is None else [severity] * 2)
+    for item in result:
+        assert item.numbers["short_by_m"] == pytest.approx(math.hypot(0.05, depth) - 0.1)
 
 
 def test_a_hand_that_mujoco_refuses() -> None:

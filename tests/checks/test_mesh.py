@@ -95,7 +95,7 @@ def test_surfaces_that_had_to_be_mended(
 def test_a_surface_that_bounds_nothing_is_its_hull(tmp_path: Path) -> None:
     path = written(tmp_path, "b.obj", CORNERS, SIDES[:6])
     result = sg.inspect(sg.load_object(path, density=1000.0)).check("surface")
-    assert [one.expected for one in result.findings][-1] == "a surface that bounds a volume"
+    assert [finding.expected for finding in result.findings][-1] == "a surface that bounds a volume"
     assert result.measured.startswith("open, replaced by its hull")
 
 
@@ -127,7 +127,7 @@ def test_the_volume_of_the_parts(
 ) -> None:
     parts = written(tmp_path, "parts.obj", CORNERS * scale, SIDES)
     result = sg.inspect(box(tmp_path, parts=str(parts))).check("parts").findings
-    assert [one.severity for one in result] == ([] if severity is None else [severity])
+    assert [item.severity for item in result] == ([] if severity is None else [severity])
     for finding in result:
         assert finding.numbers["ratio"] == pytest.approx(scale**3, rel=1e-6)
         assert finding.actual.endswith(f"% {word}")

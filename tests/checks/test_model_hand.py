@@ -52,7 +52,7 @@ def test_odd_limits_spoil_a_grasp_only_of_joints_that_close(
     assert old in WRIST
     file = written(tmp_path, WRIST.replace(old, old.replace(ranges[joint], 'range="-31 31"')))
     findings = sg.inspect(sg.load_hand(file)).check("limits").findings
-    assert [(one.subject, one.severity) for one in findings] == [
+    assert [(finding.subject, finding.severity) for finding in findings] == [
         (f"joint 'wristed_{joint}'", severity)
     ]
 
@@ -66,7 +66,7 @@ def test_check_ends_with_0_where_nothing_spoils_a_grasp(run: Run, tmp_path: Path
     assert ran.json["problems"] == []
     assert any("apirate" in remark for remark in ran.json["remarks"])
     assert any("compensates no weight" in remark for remark in ran.json["remarks"])
-    assert np.isfinite([one["mass_kg"] for one in ran.json["fingers"]]).all()
+    assert np.isfinite([item["mass_kg"] for item in ran.json["fingers"]]).all()
 
 
 def test_fingers_of_joined_hands_are_measured_from_their_bases() -> None:

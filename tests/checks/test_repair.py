@@ -64,7 +64,7 @@ def inertials(factor_of_mass: float, factor_of_inertia: float) -> Damage:
     """Multiply all masses and inertias."""
 
     def changed(link: Link) -> Link:
-        inertia = tuple(factor_of_inertia * one for one in link.inertial.inertia or ())
+        inertia = tuple(factor_of_inertia * item for item in link.inertial.inertia or ())
         return link.replace(
             inertial=link.inertial.replace(
                 mass=factor_of_mass * link.inertial.mass, inertia=inertia

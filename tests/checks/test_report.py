@@ -41,9 +41,9 @@ def test_the_verdict_is_counted(result: tuple[str, ...], verdict: str, sentence:
 
 
 def test_a_finding_is_a_sentence_and_plain_data() -> None:
-    one = finding("problem")
-    assert one.sentence == "link 'a': expected 1 kg, found 2 kg; eat less"
-    plain = Inspection("robot", "r", (Check("mass", "2 kg", (one,)),)).as_dict()
+    item = finding("problem")
+    assert item.sentence == "link 'a': expected 1 kg, found 2 kg; eat less"
+    plain = Inspection("robot", "r", (Check("mass", "2 kg", (item,)),)).as_dict()
     assert json.loads(json.dumps(plain)) == plain
     assert plain["findings"][0]["numbers"] == {"mass_kg": 2.0}
 

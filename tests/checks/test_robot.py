@@ -73,8 +73,8 @@ def test_chambers_that_cannot_bend_to_the_limit_and_cells_that_cannot_follow_it(
 
     def problems(bendable: Bendable) -> list[Finding]:
         robot = sg.io.load_robot("rigid_soft_finger").replace(bendables=(bendable,))
-        findings = [one for check in bendable_checks(robot) for one in check.findings]
-        return [one for one in findings if one.check in ("segments", "actuators")]
+        findings = [finding for check in bendable_checks(robot) for finding in check.findings]
+        return [finding for finding in findings if finding.check in ("segments", "actuators")]
 
     (problem,) = problems(weak)
     assert problem.numbers["reached_per_m"] == pytest.approx(0.1 * math.sqrt(0.75))
@@ -240,9 +240,9 @@ def test_the_barrett_of_264_tonnes(tmp_path: Path) -> None:
     assert result.check("mass").findings[0].numbers["mass_kg"] == pytest.approx(264276.86, abs=0.01)
     odd = result.check("density").findings
     assert len(odd) == 8
-    assert {one.numbers["factor"] for one in odd} == {1e6}
-    for one in odd:
-        assert one.numbers["density_kg_m3"] == pytest.approx(1.004e9, rel=3e-3)
+    assert {item.numbers["factor"] for item in odd} == {1e6}
+    for item in odd:
+        assert item.numbers["density_kg_m3"] == pytest.approx(1.004e9, rel=3e-3)
     assert result.check("inertia").findings == ()  # it is as wrong as the masses
     whole = sg.checks.repair_robot(barrett)
     assert total_mass(whole) == pytest.approx(0.6422, abs=1e-4)
@@ -253,7 +253,7 @@ def test_the_barrett_of_264_tonnes(tmp_path: Path) -> None:
 def test_the_robotiq_that_cannot_follow() -> None:
     gripper = sg.io.load_robot(outside_file(ROBOTIQ))
     result = sg.inspect(gripper)
-    assert [one.subject for one in result.problems] == [
+    assert [problem.subject for problem in result.problems] == [
         "joint 'left_inner_finger_joint'",
         "joint 'right_inner_knuckle_joint'",
         "joint 'right_outer_knuckle_joint'",
@@ -277,7 +277,7 @@ def test_the_ability_hand_loads_without_an_image_of_its_wrist() -> None:
         "left out: <visual> 'models/wristmesh.STL' (line 24), no such file"
     )
     assert sg.inspect(ability).findings == ()
-    assert [round(one.fraction, 12) for one in couplings(ability)] == [1.0] * 4
+    assert [round(coupling.fraction, 12) for coupling in couplings(ability)] == [1.0] * 4
 
 
 def test_a_segment_that_folds_into_itself_is_named() -> None:
@@ -298,15 +298,15 @@ def test_angles_of_four_decimals_are_those_that_they_round() -> None:
         parts = tuple(
             part.replace(
                 actuation=tuple(
-                    one.replace(angle=one.angle if digits is None else round(one.angle, digits))
-                    for one in part.actuation
+                    item.replace(angle=item.angle if digits is None else round(item.angle, digits))
+                    for item in part.actuation
                 )
             )
             for part in exact.bendables
         )
         assert sg.inspect(exact.replace(bendables=parts)).problems == ()
     coarse = parts[0].replace(
-        actuation=tuple(one.replace(angle=round(one.angle, 2)) for one in parts[0].actuation)
+        actuation=tuple(item.replace(angle=round(item.angle, 2)) for item in parts[0].actuation)
     )
     (problem,) = sg.inspect(exact.replace(bendables=(coarse, *parts[1:]))).problems
     assert "lever arms unbalanced" in problem.sentence

@@ -60,7 +60,7 @@ def test_a_difference_beyond_tolerance_ends_with_1(run, monkeypatch, tmp_path, g
     assert message["quick"] is True
     golden(message["rerun_command"], "softgrasp crosscheck four_finger_askew --backends")
     assert message["tolerances"]["normal_force_percent"] == 2.0
-    beyond = [one["name"] for one in message["findings"] if not one["passed"]]
+    beyond = [item["name"] for item in message["findings"] if not item["passed"]]
     assert "normal_force" in beyond
     # of the earlier page nothing stays
     assert sorted(p.name for p in (tmp_path / "out").glob("[!.]*")) == ["crosscheck.json", "runs"]

@@ -17,7 +17,7 @@ def test_the_values_are_those_of_the_result_of_the_same_words(run, tmp_path):
     explained = run("explain", *WORDS, "--json").json
     assert explained == saved
     assert run("explain", "out", "--json").json == saved
-    by_field = {one["field"]: one for one in explained["values"]}
+    by_field = {item["field"]: item for item in explained["values"]}
     assert by_field["contact of sphere.damping"]["source"] == "said"
     assert by_field["object.density"]["source"] == "said"
     assert by_field["contact of sphere.stiffness"]["source"] == "default"

@@ -59,7 +59,7 @@ def test_what_check_measures_are_the_numbers_of_the_mesh(run):
     moment = np.trapezoid(sliced.chamber_moments, sliced.positions)
     chambers = soft["chambers"]
     assert chambers["lever_m"] * chambers["volume_m3"] == pytest.approx(moment, rel=1e-9)
-    gains, twice = (np.array(one["joint_stiffness_N_m_rad"]) for one in (soft, stiff))
+    gains, twice = (np.array(item["joint_stiffness_N_m_rad"]) for item in (soft, stiff))
     np.testing.assert_allclose(twice, 2.0 * gains)
     assert soft["free_bending_rad_Pa"] == pytest.approx(2.0 * stiff["free_bending_rad_Pa"])
 

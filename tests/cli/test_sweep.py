@@ -102,7 +102,7 @@ def test_a_directory_that_cannot_resume_is_refused(words, sentence, run, tmp_pat
 def test_the_summary_has_warnings_by_their_sentences(run, tmp_path):
     words = ("sweep", "four_finger", "sphere", "--density", "30000,40000", *SMALL)
     ran = run(*words, "--json", "--out", tmp_path / "out")
-    (warning,) = (one for one in ran.json["warnings"] if "no material" in one["text"])
+    (warning,) = (item for item in ran.json["warnings"] if "no material" in item["text"])
     assert warning["rows"] == 2
     assert "a density of 3e+04…4e+04 kg/m³" in warning["text"]
     assert ran.json["erratic"] == []

@@ -34,7 +34,9 @@ def test_real_hands_hold_what_they_close_on(name, obj, run, tmp_path):
     assert (result["status"], result["held"]) == ("CLOSED", True)
     normals = [contact["normal"] for contact in result["contacts"] if contact["normal"]]
     against = min(
-        sum(a * b for a, b in zip(one, other, strict=True)) for one in normals for other in normals
+        sum(a * b for a, b in zip(first, second, strict=True))
+        for first in normals
+        for second in normals
     )
     assert against < -0.2
 

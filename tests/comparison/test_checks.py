@@ -39,10 +39,10 @@ def runs_of(results: Mapping[str, sg.GraspResult]) -> GraspRuns:
 def without(result: sg.GraspResult, *bodies: str, touch: bool = True) -> sg.GraspResult:
     """The run without established contacts of some bodies, or of all where none is named."""
     contacts = [
-        one.replace(established_s=(), first_touch_s=one.first_touch_s if touch else None)
-        if one.body in bodies or not bodies
-        else one
-        for one in result.contacts
+        contact.replace(established_s=(), first_touch_s=contact.first_touch_s if touch else None)
+        if contact.body in bodies or not bodies
+        else contact
+        for contact in result.contacts
     ]
     return replace(result, contacts=tuple(contacts))
 
@@ -117,7 +117,7 @@ def test_whole_forces_of_others_are_compared_with_those_of_webots(ran: sg.GraspR
         1.25 * force_at(ran, "F1_P3"), rel=1e-12
     )
     runs = runs_of({"mujoco": mujoco, "ode": mujoco, "webots": webots})
-    result = {one.name: one for one in grasp_findings(runs, sg.comparison.Tolerances())}
+    result = {finding.name: finding for finding in grasp_findings(runs, sg.comparison.Tolerances())}
     force = result["normal_force"]
     assert force.difference == pytest.approx(0.0, abs=1e-9)
     assert force.quantity.startswith("Total contact force of F")
@@ -141,11 +141,11 @@ def test_hold_tests_that_diverge_alike_do_not_pass(ran: sg.GraspResult) -> None:
     held = {"mujoco": (True, False), "ode": (True, False)}
     runs = replace(runs_of({"mujoco": ran, "ode": ran}), thresholds=same, loads=(0.5, 2.0),
                    held=held)  # fmt: skip
-    assert all(one.passed for one in agreement(runs, 15.0) + critical_load(runs, 15.0))
+    assert all(item.passed for item in agreement(runs, 15.0) + critical_load(runs, 15.0))
     lost = replace(runs, lost={"mujoco": (2.0,), "ode": (2.0,)})
-    for one in agreement(lost, 15.0) + critical_load(lost, 15.0):
-        assert not one.passed
-        assert one.note.endswith(
+    for item in agreement(lost, 15.0) + critical_load(lost, 15.0):
+        assert not item.passed
+        assert item.note.endswith(
             "; in mujoco the simulation has diverged at 1400 kg/m³; in ode the simulation has "
             "diverged at 1400 kg/m³"
         )

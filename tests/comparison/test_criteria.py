@@ -86,8 +86,8 @@ def finding(**changes: Any) -> Finding:
 def test_a_finding_passes_within_its_tolerance_and_has_a_sentence(
     changes: dict[str, Any], passed: bool, verdict: str
 ) -> None:
-    one = finding(**changes)
-    assert (one.passed, one.sentence) == (passed, f"Normal force of F1_P3 at rest: {verdict}")
+    item = finding(**changes)
+    assert (item.passed, item.sentence) == (passed, f"Normal force of F1_P3 at rest: {verdict}")
 
 
 def test_the_farthest_engine_is_named_and_a_number_that_is_none_is_farthest() -> None:

@@ -31,7 +31,7 @@ def scene() -> sg.GraspScene:
 @pytest.fixture(scope="module")
 def postures(scene: sg.GraspScene) -> list[SynthesizedPosture]:
     plan = sg.description.GraspPlan(scene=scene, candidates=3, seeds=12)
-    return [one.posture for one in arrange_postures(plan)]
+    return [posture.posture for posture in arrange_postures(plan)]
 
 
 @pytest.fixture(scope="module")
@@ -63,9 +63,9 @@ def test_forces_are_along_the_axes_of_the_object(
     turned[:3, :3] = turned[:3, :3] @ turn
     x = np.array([1.0, 0.0, 0.0])
     # a ball is the same after a turn, and the force turns with its axes
-    one, other = moved(plain, turn @ x), moved(plain._replace(pose=turned), x)
-    np.testing.assert_allclose(one, other, rtol=1e-3)
-    assert not np.isclose(one[0], moved(plain, x)[0], rtol=1e-2)
+    first, second = moved(plain, turn @ x), moved(plain._replace(pose=turned), x)
+    np.testing.assert_allclose(first, second, rtol=1e-3)
+    assert not np.isclose(first[0], moved(plain, x)[0], rtol=1e-2)
 
 
 def test_penetration_and_contacts_are_those_of_the_exact_shapes(

@@ -45,7 +45,7 @@ def test_an_engine_agrees_with_itself(twin: Twin, tmp_path: Path) -> None:
         "status", "contacts", "first_touch", "stop", "normal_force",
         "joint_angles", "displacement", "agreement", "critical_load", "force_convergence",
     ]  # fmt: skip
-    apart = {one.name: one.difference for one in result.findings if one.difference}
+    apart = {item.name: item.difference for item in result.findings if item.difference}
     assert set(apart) <= {"critical_load"}
     assert apart.get("critical_load", 0.0) < 1.6  # the search ends there
     assert result.summary == "mujoco, twin: all 10 differences are within their tolerances"

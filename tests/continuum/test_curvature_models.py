@@ -42,10 +42,10 @@ def test_pcc_is_the_closed_form(frame: str) -> None:
 
 def test_ppc_of_degree_0_is_pcc_in_both_frames() -> None:
     for frame in ("bishop", "webster"):
-        one, other = (
+        first, second = (
             frames_along(m, 0, frame, (4.0, 0.7), 0.3, FRACTIONS) for m in CURVATURE_MODELS
         )
-        assert one == pytest.approx(other, abs=1e-14)
+        assert first == pytest.approx(second, abs=1e-14)
 
 
 def test_a_constant_curvature_needs_one_step_and_others_more_as_they_bend() -> None:

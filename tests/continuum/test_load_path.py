@@ -71,15 +71,15 @@ def test_straight_columns_buckle_at_their_critical_load(columns: int) -> None:
 def test_the_unit_of_torques_makes_no_difference(forces, unit: float) -> None:
     stiffness = -np.diag(differences(forces)(np.zeros(3 if forces is coupled else 1), 0.0)).copy()
     stiffness = np.abs(stiffness)
-    one = follow(forces, stiffness)
-    other = follow(lambda q, factor: unit * forces(q, factor), unit * stiffness)
-    assert other.positions == pytest.approx(one.positions, rel=1e-7)
-    assert other.load_factor == pytest.approx(one.load_factor, rel=1e-7)
-    near = solve_near(lambda q, factor: unit * forces(q, factor), one.positions + 1e-3,
+    first = follow(forces, stiffness)
+    second = follow(lambda q, factor: unit * forces(q, factor), unit * stiffness)
+    assert second.positions == pytest.approx(first.positions, rel=1e-7)
+    assert second.load_factor == pytest.approx(first.load_factor, rel=1e-7)
+    near = solve_near(lambda q, factor: unit * forces(q, factor), first.positions + 1e-3,
                       unit * stiffness)  # fmt: skip
-    assert (near is None) is not one.converged
+    assert (near is None) is not first.converged
     if near is not None:
-        assert near.positions == pytest.approx(one.positions, rel=1e-7)
+        assert near.positions == pytest.approx(first.positions, rel=1e-7)
 
 
 def test_the_tangent_is_the_direction_of_the_path() -> None:
@@ -102,9 +102,9 @@ def test_of_equal_modes_the_one_of_the_first_joint_is_taken(seed: int) -> None:
     mixed = rotation @ np.diag(values) @ rotation.T
     within = np.eye(3)
     within[:2, :2] = [[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]]
-    one, other = (_lowest_mode(values, vectors) for vectors in (rotation, rotation @ within))
-    assert one == pytest.approx(other, abs=1e-9)
-    assert mixed @ one == pytest.approx(one, abs=1e-9)
-    assert np.linalg.norm(one) > 0.5
+    first, second = (_lowest_mode(values, vectors) for vectors in (rotation, rotation @ within))
+    assert first == pytest.approx(second, abs=1e-9)
+    assert mixed @ first == pytest.approx(first, abs=1e-9)
+    assert np.linalg.norm(first) > 0.5
     single = _lowest_mode(np.array([1.0, 1.5, 2.0]), rotation)
     np.testing.assert_array_equal(single, rotation[:, 0])

@@ -34,11 +34,11 @@ def test_a_midpoint_chain_becomes_the_midpoint_chain_of_twice_the_joints(joints:
     numbers = {"length": 0.1, "bending_stiffness": 2e-3, "mass": 0.02, "bending_damping": 1e-5}
     finer = refine(sg.rld.discretise(**numbers, joints=joints, pressure_moment=1e-7))
     target = sg.rld.discretise(**numbers, joints=2 * joints, pressure_moment=1e-7)
-    for one, other in zip(finer.joints, target.joints, strict=True):
-        assert one.position == pytest.approx(other.position)
-        assert one.stiffness == pytest.approx(other.stiffness)
-        assert one.damping == pytest.approx(other.damping)
-        assert one.pressure_gain == other.pressure_gain
+    for joint, other in zip(finer.joints, target.joints, strict=True):
+        assert joint.position == pytest.approx(other.position)
+        assert joint.stiffness == pytest.approx(other.stiffness)
+        assert joint.damping == pytest.approx(other.damping)
+        assert joint.pressure_gain == other.pressure_gain
     for link, twin in zip(finer.links, target.links, strict=True):
         assert link.mass == pytest.approx(twin.mass)
         assert link.center == pytest.approx(twin.center)

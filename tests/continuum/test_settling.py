@@ -226,8 +226,8 @@ FINGER = sg.io.load_finger("paper000")
 
 @given(timestep=st.floats(0.0, 0.01))
 def test_an_implicit_spring_adds_step_times_stiffness(timestep: float) -> None:
-    for one, other in zip(from_webots(FINGER, timestep).joints, FINGER.joints, strict=True):
-        assert one.damping == pytest.approx(other.damping + timestep * other.stiffness)
+    for joint, other in zip(from_webots(FINGER, timestep).joints, FINGER.joints, strict=True):
+        assert joint.damping == pytest.approx(other.damping + timestep * other.stiffness)
 
 
 def test_a_negative_time_step_is_refused(golden: Golden) -> None:

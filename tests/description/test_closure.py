@@ -149,10 +149,10 @@ def test_default_pulleys_follow_strength_and_rate_of_the_joints() -> None:
     radii = [pulley.radius for pulley in tendons[0].pulleys]
     assert radii == pytest.approx([0.01, 0.01 * 1.5 / 2.4, 0.01 * 0.8 / 2.4])
     assert tendons[0].tension_limit == pytest.approx(0.25 * 2.4 / 0.01)
-    (one,) = sg.description.UnderactuatedClosure(differential=True).tendons_of(
+    (item,) = sg.description.UnderactuatedClosure(differential=True).tendons_of(
         scene.hand, scene.preset
     )
-    assert len(one.pulleys) == 12
+    assert len(item.pulleys) == 12
 
 
 def test_tendons_of_the_hand_are_used() -> None:

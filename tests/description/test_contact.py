@@ -50,17 +50,18 @@ def test_an_override_has_the_fields_of_a_contact() -> None:
 @given(st.lists(OVERRIDES, min_size=4, max_size=4))
 def test_each_field_is_that_of_the_first_source_that_specifies_it(overrides: list[Any]) -> None:
     specified = [
-        SourceValues(name, one.specified) for name, one in zip(SOURCES, overrides, strict=True)
+        SourceValues(name, override.specified)
+        for name, override in zip(SOURCES, overrides, strict=True)
     ]
     fields, contact = resolve_fields(specified), resolve_contact(specified)
     for name in VALUES:
-        values = [getattr(one, name) for one in overrides]
+        values = [getattr(override, name) for override in overrides]
         first = next((k for k, value in enumerate(values) if value is not None), None)
         expected = getattr(Contact(), name) if first is None else values[first]
         assert getattr(contact, name) == expected == fields[name].value
         assert fields[name].source == ("default" if first is None else SOURCES[first])
     ranks = [
-        next((k for k, one in enumerate(overrides) if getattr(one, name) is not None), 4)
+        next((k for k, override in enumerate(overrides) if getattr(override, name) is not None), 4)
         for name in FRICTION
     ]
     assert (contact.dynamic_friction is not None) == (ranks[1] <= ranks[0] and ranks[1] < 4)
@@ -86,8 +87,8 @@ def test_one_number_of_the_scene_leaves_the_others_to_their_sources() -> None:
     scene = with_field(plain, "contact.damping", 310.0)
     table, block = scene.surroundings
     contacts = [scene.contact_of(0), scene.contact_of(1), scene.contact_of(0, table)]
-    assert [one.static_friction for one in contacts] == [0.9, 0.05, 0.3]
-    assert {one.damping for one in scene.requested_contacts} == {310.0}
+    assert [contact.static_friction for contact in contacts] == [0.9, 0.05, 0.3]
+    assert {contact.damping for contact in scene.requested_contacts} == {310.0}
     assert scene.contact_of(1, table).static_friction == 0.3
     assert scene.contact_of(1, block) == scene.contact_of(1)
     assert plain.contact_of(0).damping == Contact().damping

@@ -119,9 +119,9 @@ def test_representations_are_short() -> None:
     shown = [sg.load_hand(name) for name in names("hands")]
     shown += [sg.load_object(name) for name in names("objects")]
     shown += [sg.load_scene(name) for name in names("scenes") if name != "paper000_release"]
-    for one in shown:
-        assert len(repr(one)) <= 200
-        assert one.name in repr(one)
+    for item in shown:
+        assert len(repr(item)) <= 200
+        assert item.name in repr(item)
     assert repr(sg.Contact(stiffness=2e4)) == "Contact(stiffness=20000.0)"
     pose = sg.Pose(position=(1.0, 2.0, 3.0))
     assert eval(repr(pose), {"Pose": sg.Pose}) == pose
@@ -129,7 +129,7 @@ def test_representations_are_short() -> None:
 
 def test_every_field_is_described_in_the_json_schema() -> None:
     schema = sg.GraspScene.model_json_schema()
-    kinds = {one.__name__: one for one in subclasses(Description)}
+    kinds = {subclass.__name__: subclass for subclass in subclasses(Description)}
     for name, part in {"GraspScene": schema, **schema["$defs"]}.items():
         documented = field_docs(kinds[name])
         for field, entry in part.get("properties", {}).items():
@@ -138,7 +138,7 @@ def test_every_field_is_described_in_the_json_schema() -> None:
 
 
 def subclasses(kind: type) -> list[type]:
-    return [kind, *(one for sub in kind.__subclasses__() for one in subclasses(sub))]
+    return [kind, *(subclass for sub in kind.__subclasses__() for subclass in subclasses(sub))]
 
 
 def test_poses_from_matrices_and_angles_are_those_of_scipy() -> None:

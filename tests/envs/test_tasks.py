@@ -224,12 +224,12 @@ IMAGES = ("rgb", "depth", "segmentation", "points")
 
 def test_equal_seeds_give_equal_images_in_any_environment_of_the_task():
     """Each draws them after another episode, whose object has another shape and size."""
-    one, other = (TaskEnv("Lift", observations=IMAGES, visuals=True) for _ in range(2))
-    observed, _ = one.reset(seed=3, options={"shape": "can"})
-    other.reset(seed=4, options={"shape": "cube", "size": 0.03})
-    again, _ = other.reset(seed=3, options={"shape": "can"})
-    different, _ = other.reset(seed=5)
-    assert observed in one.observation_space
+    first, second = (TaskEnv("Lift", observations=IMAGES, visuals=True) for _ in range(2))
+    observed, _ = first.reset(seed=3, options={"shape": "can"})
+    second.reset(seed=4, options={"shape": "cube", "size": 0.03})
+    again, _ = second.reset(seed=3, options={"shape": "can"})
+    different, _ = second.reset(seed=5)
+    assert observed in first.observation_space
     for name in IMAGES:
         np.testing.assert_array_equal(observed[name], again[name])
         assert not np.array_equal(observed[name], different[name])
@@ -249,7 +249,7 @@ def test_depth_segmentation_and_points_are_of_the_object_that_is_there():
     assert {*np.unique(observed["segmentation"])} == {0, 1, 2}
 
 
-GOAL_TASKS = [task for task, one in TASKS.items() if one.achieved is not None]
+GOAL_TASKS = [task for task, item in TASKS.items() if item.achieved is not None]
 
 
 @pytest.mark.parametrize("task", GOAL_TASKS)
@@ -362,8 +362,8 @@ def test_a_pickled_environment_begins_the_same_episodes():
     envs = TaskVectorEnv("Lift", 2, noise=0.0)
     again = pickle.loads(pickle.dumps(envs))
     np.testing.assert_array_equal(envs.reset(seed=3)[0], again.reset(seed=3)[0])
-    one = pickle.loads(pickle.dumps(TaskEnv("Lift")))
-    np.testing.assert_array_equal(one.reset(seed=3)[0], TaskEnv("Lift").reset(seed=3)[0])
+    item = pickle.loads(pickle.dumps(TaskEnv("Lift")))
+    np.testing.assert_array_equal(item.reset(seed=3)[0], TaskEnv("Lift").reset(seed=3)[0])
 
 
 @pytest.mark.parametrize(

@@ -120,10 +120,10 @@ def test_an_instant_before_contact_and_one_that_is_not_there() -> None:
 def test_what_was_saved_is_analysed_alike(tmp_path: Path) -> None:
     result = sg.simulate(pinch())
     result.save(tmp_path)
-    one, other = sg.analysis_of(result), sg.analysis_of(load_result(tmp_path))
-    assert np.array_equal(one.G, other.G)
-    assert np.array_equal(one.J, other.J)
-    assert one.measures == other.measures
+    first, second = sg.analysis_of(result), sg.analysis_of(load_result(tmp_path))
+    assert np.array_equal(first.G, second.G)
+    assert np.array_equal(first.J, second.J)
+    assert first.measures == second.measures
 
 
 def test_joints_that_nothing_holds_have_no_stiffness(golden: Golden) -> None:

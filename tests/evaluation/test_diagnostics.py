@@ -98,7 +98,7 @@ def test_a_pressure_that_is_too_low_reports_which_one_touches() -> None:
 def test_a_density_that_no_material_has_is_doubted() -> None:
     with pytest.warns(sg.SoftgraspWarning) as warned:
         sg.compile_model(pinch(object=ball(density=7.86)))
-    assert [str(one.message) for one in warned] == [
+    assert [str(item.message) for item in warned] == [
         "object 'ball': a density of 7.86 kg/m³ is that of no material; is its density in "
         "g/cm³? Then it has 7860 kg/m³"
     ]

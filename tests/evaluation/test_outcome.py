@@ -191,9 +191,9 @@ def test_warnings_of_the_engine_make_a_run_unstable() -> None:
 
 def test_one_contact_is_no_grasp() -> None:
     closed = ending("without a test")
-    one = closed.in_contact.copy()
-    one[-1, np.flatnonzero(one[-1])[1:]] = False
-    single = replace(closed, in_contact=one)
+    item = closed.in_contact.copy()
+    item[-1, np.flatnonzero(item[-1])[1:]] = False
+    single = replace(closed, in_contact=item)
     assert single.outcome is Outcome.MISSED
     assert single.message == (
         "the hand has closed beside the object: no two opposing contacts press on it at the end"

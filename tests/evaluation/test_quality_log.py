@@ -104,13 +104,13 @@ def test_motion_and_its_hash_do_not_depend_on_it(tmp_path: Path) -> None:
     run().save(tmp_path)
     again = load_result(tmp_path)
     assert again.trajectory_sha256 == run().trajectory_sha256
-    one, other = again.quality_log, run().quality_log
-    assert np.array_equal(one.epsilon, other.epsilon)
+    first, second = again.quality_log, run().quality_log
+    assert np.array_equal(first.epsilon, second.epsilon)
     assert again.quality == run().quality
     with np.load(tmp_path / "trajectory.npz") as arrays:
         for key in arrays:
             np.testing.assert_array_equal(getattr(again, key), arrays[key], err_msg=key)
-        assert np.array_equal(arrays["quality_time"], other.time)
+        assert np.array_equal(arrays["quality_time"], second.time)
 
 
 def test_a_rate_is_a_rate(golden: Golden) -> None:

@@ -87,8 +87,8 @@ def test_what_is_not_known_is_empty(tmp_path: Path) -> None:
 
 
 def test_one_instant_has_no_velocity(tmp_path: Path) -> None:
-    one = np.zeros((1, 1))
-    states = JointStates(("J",), np.zeros(1), one, one * np.nan, one * np.nan)
+    item = np.zeros((1, 1))
+    states = JointStates(("J",), np.zeros(1), item, item * np.nan, item * np.nan)
     path = save_joint_states(states, tmp_path / "one.csv")
     assert path.read_text("utf-8") == "time,position.J,velocity.J,effort.J\n0.0,0.0,,\n"
 

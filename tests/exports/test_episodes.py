@@ -96,7 +96,7 @@ def test_lerobot_states_every_column_and_keeps_every_value(episodes, tmp_path):
     assert info["codebase_version"] == "v3.0"
     data = tmp_path / info["data_path"].format(chunk_index=0, file_index=0)
     table = parquet.read_table(data)
-    videos = {name for name, one in info["features"].items() if one["dtype"] == "video"}
+    videos = {name for name, item in info["features"].items() if item["dtype"] == "video"}
     assert videos == {CAMERA}
     assert set(table.column_names) == set(info["features"]) - videos
     for name in table.column_names:
@@ -108,14 +108,14 @@ def test_lerobot_states_every_column_and_keeps_every_value(episodes, tmp_path):
         assert str(kind) == {"float32": "float", "bool": "bool"}.get(feature["dtype"], "int64")
     columns = {name: np.array(table[name].to_pylist()) for name in table.column_names}
     for key in ("state", "object_pose", "contact_force"):
-        expected = np.concatenate([one.observations[key] for one in episodes])
+        expected = np.concatenate([episode.observations[key] for episode in episodes])
         np.testing.assert_array_equal(columns[f"observation.{key}"].astype(np.float32), expected)
     np.testing.assert_array_equal(columns["index"], np.arange(info["total_frames"]))
     times = columns["frame_index"] / info["fps"]
     np.testing.assert_allclose(columns["timestamp"], times, atol=1e-6)
     assert columns["next.done"].sum() == info["total_episodes"] == 2
     assert (columns["next.success"] == columns["next.reward"].astype(bool)).all()
-    assert columns["next.success"].sum() == sum(one.success is True for one in episodes)
+    assert columns["next.success"].sum() == sum(episode.success is True for episode in episodes)
     assert parquet.ParquetFile(data).num_row_groups == 2
     assert pa.types.is_int64(table.schema.field("task_index").type)
     assert set(INDICES) <= set(table.column_names)
@@ -125,7 +125,7 @@ def test_lerobot_finds_every_episode_and_its_task(episodes, tmp_path):
     pd = pytest.importorskip("pandas", reason="pandas is the extra 'sweep'")
     write_lerobot(episodes, tmp_path)
     rows = pd.read_parquet(tmp_path / "meta/episodes/chunk-000/file-000.parquet")
-    lengths = [len(one) for one in episodes]
+    lengths = [len(episode) for episode in episodes]
     assert rows["length"].tolist() == lengths
     assert rows["dataset_from_index"].tolist() == [0, lengths[0]]
     assert rows["dataset_to_index"].tolist() == np.cumsum(lengths).tolist()
@@ -135,7 +135,7 @@ def test_lerobot_finds_every_episode_and_its_task(episodes, tmp_path):
     assert tasks.index.tolist() == ["Grasp ball with four_finger"]
     assert tasks["task_index"].tolist() == [0]
     stats = json.loads((tmp_path / "meta/stats.json").read_text("utf-8"))
-    actions = np.concatenate([one.action for one in episodes]).astype(float)
+    actions = np.concatenate([episode.action for episode in episodes]).astype(float)
     np.testing.assert_allclose(stats["action"]["mean"], actions.mean(axis=0), rtol=1e-9)
     np.testing.assert_allclose(stats["action"]["q90"], np.quantile(actions, 0.9, axis=0))
     assert stats["action"]["count"] == [len(actions)]
@@ -154,7 +154,7 @@ def test_lerobot_has_one_image_per_sample(episodes, tmp_path):
     command = [ffmpeg_program(), "-v", "error", "-i", path, "-f", "rawvideo", "-pix_fmt", "rgb24"]
     raw = subprocess.run([*command, "-"], capture_output=True, check=True).stdout
     images = np.frombuffer(raw, np.uint8).reshape(-1, height, width, 3).astype(float)
-    drawn = np.concatenate([one.frames for one in episodes])[:, :height]
+    drawn = np.concatenate([episode.frames for episode in episodes])[:, :height]
     assert images.shape == drawn.shape
     assert np.abs(images - drawn).mean() < 12.0  # compressed, half the colours
 
@@ -227,8 +227,8 @@ def test_a_sweep_writes_a_file_of_grasps_for_each_hand(tmp_path):
     short = sg.description.SweepPlan(scene=pinch(duration=0.02), axes=(axis,))
     sweep(short, tmp_path, workers=1, dataset="grasps")
     sets = [load_grasps(tmp_path / f"dataset/grasps-{hand}.json") for hand in hands]
-    assert [one.hand for one in sets] == list(hands)
-    assert [grasp.name for one in sets for grasp in one.grasps] == ["row-0", "row-1"]
+    assert [item.hand for item in sets] == list(hands)
+    assert [grasp.name for item in sets for grasp in item.grasps] == ["row-0", "row-1"]
 
 
 def test_a_sweep_writes_episodes_for_lerobot(run, tmp_path):

@@ -56,7 +56,7 @@ def test_contacts_lie_where_the_run_ended(result, grasps):
     (grasp,) = grasps.grasps
     center = center_in_file(result.scene.object.shape)
     end = transform(result.object_position[-1], result.object_quat_wxyz[-1])
-    points = [one.point_m for one in result.contacts if one.point_m is not None]
+    points = [item.point_m for item in result.contacts if item.point_m is not None]
     assert len(points) == len(grasp.contacts) > 0
     for known, contact in zip(points, grasp.contacts, strict=True):
         world = end[:3, :3] @ (np.array(contact.point_m) - center) + end[:3, 3]
@@ -68,7 +68,8 @@ def test_the_targets_press_beyond_the_joints(grasps):
     assert grasp.pregrasp is not None
     assert list(grasp.squeeze.joints) == list(grasp.grasp.joints)
     opened, closed, pressed = (
-        np.array(list(one.joints.values())) for one in (grasp.pregrasp, grasp.grasp, grasp.squeeze)
+        np.array(list(item.joints.values()))
+        for item in (grasp.pregrasp, grasp.grasp, grasp.squeeze)
     )
     motion = closed - opened
     moving = np.abs(motion) > 0.05
@@ -200,7 +201,8 @@ def test_moveit_messages_have_the_fields_of_ros(grasps, tmp_path):
     }  # fmt: skip
     assert message["grasp_pose"]["header"]["frame_id"] == "strawberry"
     there, back = (
-        message[one]["direction"]["vector"] for one in ("pre_grasp_approach", "post_grasp_retreat")
+        message[item]["direction"]["vector"]
+        for item in ("pre_grasp_approach", "post_grasp_retreat")
     )
     assert {axis: -value for axis, value in there.items()} == back
     (grasp,) = grasps.grasps
@@ -317,7 +319,7 @@ def test_two_grasps_of_one_name_are_no_set(grasps):
 
 
 def test_postures_of_other_joints_do_not_fit_dexgraspbench(grasps, tmp_path):
-    one = grasps.grasps[0]
-    other = one.replace(pregrasp=one.grasp.replace(joints={"other": 0.0}))
+    first = grasps.grasps[0]
+    second = first.replace(pregrasp=first.grasp.replace(joints={"other": 0.0}))
     with pytest.raises(sg.DescriptionError, match="expected the same joints in all postures"):
-        save_grasps(grasps.replace(grasps=(other,)), tmp_path / "npy", "dexgraspbench")
+        save_grasps(grasps.replace(grasps=(second,)), tmp_path / "npy", "dexgraspbench")

@@ -194,7 +194,7 @@ def test_the_validators_of_usd_find_nothing(name, tmp_path):
     validation = pytest.importorskip("pxr.UsdValidation", reason="usd-core 25.5 and newer")
     file = write_usd(sg.load_scene(name), tmp_path / "it.usdc")
     validators = validation.ValidationRegistry().GetOrLoadAllValidators()
-    names = {one.GetMetadata().name for one in validators}
+    names = {validator.GetMetadata().name for validator in validators}
     assert "usdPhysicsValidators:ArticulationChecker" in names
     errors = validation.ValidationContext(validators).Validate(Usd.Stage.Open(str(file)))
     assert [error.GetMessage() for error in errors] == []

@@ -70,8 +70,8 @@ def test_jaws_closed_at_rest_are_opened() -> None:
 @pytest.mark.parametrize("axis", ["x", "y", "z"])
 def test_grasp_rotates_with_the_hand(axis: str) -> None:
     rotation = rotate_about(axis, np.pi / 2.0)
-    one, other = grasps_of(Jaws()), grasps_of(Jaws(rotation=rotation))
-    for plain, rotated in ((one.power, other.power), (one.precision, other.precision)):
+    first, second = grasps_of(Jaws()), grasps_of(Jaws(rotation=rotation))
+    for plain, rotated in ((first.power, second.power), (first.precision, second.precision)):
         np.testing.assert_allclose(rotation[:3, :3] @ plain.center, rotated.center, atol=5e-3)
         np.testing.assert_allclose(plain.rates, rotated.rates, rtol=0.1)
         np.testing.assert_allclose(

@@ -159,17 +159,17 @@ def test_the_descent_lowers_the_energy_of_every_candidate(search: PostureSearch)
 
 @pytest.mark.slow
 def test_postures_repeat_for_a_seed_and_touch_without_penetration(search: PostureSearch) -> None:
-    one, again, other = (
+    item, again, other = (
         search.postures(np.random.default_rng(seed), 4, 10, 0.5) for seed in (1, 1, 2)
     )
-    assert len(one) == len(again) > 1
-    for first, second in zip(one, again, strict=True):
+    assert len(item) == len(again) > 1
+    for first, second in zip(item, again, strict=True):
         assert (first.pose == second.pose).all()
         assert (first.targets == second.targets).all()
-    assert not (one[0].pose == other[0].pose).all()
-    assert [posture.score for posture in one] == sorted((p.score for p in one), reverse=True)
+    assert not (item[0].pose == other[0].pose).all()
+    assert [posture.score for posture in item] == sorted((p.score for p in item), reverse=True)
     low, high = search.hand.tree.limits.T
-    for posture in one:
+    for posture in item:
         assert posture.penetration < 1e-3
         assert posture.contacts >= 2
         for targets in (posture.start, posture.targets, posture.squeeze):
@@ -210,7 +210,7 @@ def test_close_poses_come_behind_others(search: PostureSearch) -> None:
     shifted[:3, 3] += [0.002, 0.0, 0.0]
     away[:3, 3] += [0.05, 0.0, 0.0]
     ranked = [posture, posture._replace(pose=shifted), posture._replace(pose=away)]
-    assert [one.pose[0, 3] for one in diverse(ranked, 2)] == [posture.pose[0, 3], away[0, 3]]
+    assert [item.pose[0, 3] for item in diverse(ranked, 2)] == [posture.pose[0, 3], away[0, 3]]
     assert len(diverse(ranked, 3)) == 3
 
 

@@ -38,9 +38,9 @@ def test_contacts_from_one_side_do_not_enclose() -> None:
 def test_missing_contacts_exert_no_force() -> None:
     normals = np.array([[[1.0, 0, 0], [-1.0, 0, 0]]])
     both, _ = enclosures(normals, np.array([[True, True]]))
-    one, _ = enclosures(normals, np.array([[True, False]]))
+    item, _ = enclosures(normals, np.array([[True, False]]))
     none, mean = enclosures(normals, np.array([[False, False]]))
-    assert both[0] > 0.0 > one[0]
+    assert both[0] > 0.0 > item[0]
     assert (none[0], mean[0]) == (-1.0, -1.0)
 
 

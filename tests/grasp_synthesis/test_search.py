@@ -100,10 +100,10 @@ def test_fingers_arrive_together(tmp_path: Path) -> None:
 
 
 def test_first_joints_lead_in_a_precision_grasp(tmp_path: Path) -> None:
-    one, two, *_ = hand_of(tmp_path, GRIPPER).grasps.precision.rates
-    assert two == pytest.approx(0.15 * one, rel=1e-3)
-    one, two, *_ = hand_of(tmp_path, GRIPPER).grasps.power.rates
-    assert two == pytest.approx(one)
+    first, second, *_ = hand_of(tmp_path, GRIPPER).grasps.precision.rates
+    assert second == pytest.approx(0.15 * first, rel=1e-3)
+    first, second, *_ = hand_of(tmp_path, GRIPPER).grasps.power.rates
+    assert second == pytest.approx(first)
 
 
 def test_elongated_objects_are_across_the_plane_of_closing(tmp_path: Path) -> None:

@@ -86,9 +86,9 @@ def test_gripper_of_equal_fingers_grasps_on_its_axis(tmp_path: Path, seed: int) 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_grasp_rotates_with_a_symmetric_hand(tmp_path: Path, seed: int) -> None:
     rotation = Rotation.random(rng=np.random.default_rng(seed)).as_matrix()
-    one = sg.load_hand(written(tmp_path, random_gripper(seed), "one.urdf"))
-    other = sg.load_hand(written(tmp_path, random_gripper(seed, rotation), "other.urdf"))
-    for (_, plain), (_, rotated) in zip(one.grasps, other.grasps, strict=True):
+    first = sg.load_hand(written(tmp_path, random_gripper(seed), "one.urdf"))
+    second = sg.load_hand(written(tmp_path, random_gripper(seed, rotation), "other.urdf"))
+    for (_, plain), (_, rotated) in zip(first.grasps, second.grasps, strict=True):
         np.testing.assert_allclose(rotation @ plain.center, rotated.center, atol=1e-3)
         np.testing.assert_allclose(plain.rates, rotated.rates, rtol=0.01)
 

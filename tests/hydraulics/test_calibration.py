@@ -103,22 +103,22 @@ def test_recordings_that_cannot_be_right_are_not_credible(change: Any, message: 
     result = sg.calibrate(problem(changed(noisy(3), change), **only))
     assert not result.credibility.credible
     assert result.status.name == "NOT_CREDIBLE"
-    assert any(message in one.sentence for one in result.credibility.findings)
+    assert any(message in finding.sentence for finding in result.credibility.findings)
 
 
 def test_bends_in_time_and_held_out_motions_serve_as_well() -> None:
     chain = sg.hydraulics.ArmChain(one_section(), 2)
     calibrated = chain.move((2e5, 0.0, 0.0), 0.3)
     bends = chain.bends_of(calibrated.joints).reshape(len(calibrated.times), -1)
-    one = sg.hydraulics.ArmMotion(
+    first = sg.hydraulics.ArmMotion(
         name="back", start=(2e5, 0.0, 0.0), held_out=True,
         times=(0.0, 0.1), bends=((-1.0, 0.0), (-0.5, 0.0)),
     )  # fmt: skip
     rows = tuple(tuple(row) for row in bends.tolist())
-    other = sg.hydraulics.ArmMotion(
+    second = sg.hydraulics.ArmMotion(
         pressures=(2e5, 0.0, 0.0), times=tuple(calibrated.times.tolist()), bends=rows
     )
-    result = sg.calibrate(problem(one, other, find=("EI",), bounds={"EI": (0.45, 0.7)}))
+    result = sg.calibrate(problem(first, second, find=("EI",), bounds={"EI": (0.45, 0.7)}))
     stage = result.stages[0]
     assert stage.residual_unit == "rad"
     assert result.parameters["EI"] == pytest.approx(TRUE["EI"], rel=1e-3)

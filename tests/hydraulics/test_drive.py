@@ -67,8 +67,8 @@ def test_laminar_steps_are_exact_at_any_length(timestep: float) -> None:
 
 @pytest.mark.parametrize("arm", [laminar(), with_blasius()], ids=["laminar", "blasius"])
 def test_steps_are_those_of_a_general_solver(arm: HydraulicArm) -> None:
-    one = arm.sections[0].replace(chambers=arm.sections[0].chambers[:1])
-    model = drive_model(arm.replace(sections=(one,)))
+    item = arm.sections[0].replace(chambers=arm.sections[0].chambers[:1])
+    model = drive_model(arm.replace(sections=(item,)))
     stepper = DriveStepper(model, 1e-4)
     for _ in range(50):
         quiet_step(stepper, 1.5)
@@ -87,7 +87,7 @@ def test_steps_are_those_of_a_general_solver(arm: HydraulicArm) -> None:
 def test_exponentials_are_those_of_scipy() -> None:
     scales = np.array([0.1, 1.0, 3.0, 8.0, 0.0])[:, None, None]
     matrices = np.random.default_rng(2).normal(size=(5, 4, 4)) * scales
-    target = np.stack([expm(one) for one in matrices])
+    target = np.stack([expm(matrix) for matrix in matrices])
     assert exponential(matrices) == pytest.approx(target, rel=1e-11, abs=1e-11)
 
 

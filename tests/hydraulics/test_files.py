@@ -184,14 +184,14 @@ def test_the_robot_of_the_file_is_the_arm_but_for_its_gravity(tmp_path: Path) ->
     assert_same(model, arm_model(arm, 4))
 
 
-def assert_same(one: mujoco.MjModel, other: mujoco.MjModel) -> None:
-    public = [name for name in dir(one) if not name.startswith("_")]
-    names = [name for name in public if isinstance(getattr(one, name), np.ndarray | int)]
+def assert_same(first: mujoco.MjModel, second: mujoco.MjModel) -> None:
+    public = [name for name in dir(first) if not name.startswith("_")]
+    names = [name for name in public if isinstance(getattr(first, name), np.ndarray | int)]
     assert {"dof_damping", "jnt_stiffness", "wrap_prm", "body_mass", "nv"} <= set(names)
     for name in names:
-        assert np.array_equal(getattr(one, name), getattr(other, name)), name
-    assert np.array_equal(one.opt.gravity, other.opt.gravity)
-    assert one.opt.timestep == other.opt.timestep
+        assert np.array_equal(getattr(first, name), getattr(second, name)), name
+    assert np.array_equal(first.opt.gravity, second.opt.gravity)
+    assert first.opt.timestep == second.opt.timestep
 
 
 def test_a_robot_is_read_without_a_complaint(tmp_path: Path) -> None:
@@ -217,8 +217,8 @@ def test_what_is_not_specified_is_the_default(tmp_path: Path) -> None:
     assert damping.axial == pytest.approx(0.05 * 4e4)
     assert damping.torsion == pytest.approx(0.05 * 0.5)
     assert (damping.drag, damping.rotational_drag) == (0.0, 0.0)
-    one, other = robot_model(sg.io.load_robot(tmp_path / "robot.ucrdf")), arm_model(arm)
-    assert np.array_equal(one.dof_damping, other.dof_damping)
+    first, second = robot_model(sg.io.load_robot(tmp_path / "robot.ucrdf")), arm_model(arm)
+    assert np.array_equal(first.dof_damping, second.dof_damping)
 
 
 def test_the_arm_of_the_page_is_one(tmp_path: Path) -> None:
@@ -263,7 +263,7 @@ def test_what_is_left_out_is_reported(tmp_path: Path) -> None:
     path = written(tmp_path, text)
     with pytest.warns(sg.SoftgraspWarning) as message:
         sg.hydraulics.load_hydraulic_arm(path)
-    assert [str(one.message) for one in message] == [
+    assert [str(item.message) for item in message] == [
         f"{path}: omitted, as a hydraulic arm has no such parts: limits of bendable 'arm', links "
         "of bendable 'arm', discs of bendable 'arm', shapes of link 'base', mass of the fixed link "
         "'base'"

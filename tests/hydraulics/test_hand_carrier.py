@@ -106,12 +106,12 @@ def test_the_drag_of_the_cells_is_that_of_the_arm() -> None:
             arm.hydraulic, damping=arm.hydraulic.sections[0].damping.replace(drag=0.0)
         )
     )
-    (model, data), (bare, other) = at_start(scene(arm)), at_start(scene(still))
+    (model, data), (bare, second) = at_start(scene(arm)), at_start(scene(still))
     assert model.ntendon - bare.ntendon == 15
-    data.qvel[:] = other.qvel[:] = np.random.default_rng(4).normal(size=model.nv)
-    other.qpos[:] = data.qpos
-    for one, state in ((model, data), (bare, other)):
-        mujoco.mj_forward(one, state)
+    data.qvel[:] = second.qvel[:] = np.random.default_rng(4).normal(size=model.nv)
+    second.qpos[:] = data.qpos
+    for first, state in ((model, data), (bare, second)):
+        mujoco.mj_forward(first, state)
     force = np.zeros(model.nv)
     section = arm.hydraulic.sections[0]
     for k in range(5):
@@ -119,7 +119,7 @@ def test_the_drag_of_the_cells_is_that_of_the_arm() -> None:
         mujoco.mj_jacBodyCom(model, data, jacobian, None, body)
         fraction = model.body_mass[body] / section.mass
         force -= section.damping.drag * fraction * jacobian.T @ (jacobian @ data.qvel)
-    result = data.qfrc_passive - other.qfrc_passive
+    result = data.qfrc_passive - second.qfrc_passive
     assert result == pytest.approx(force, abs=2e-4 * np.abs(force).max())
 
 

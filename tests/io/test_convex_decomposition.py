@@ -56,8 +56,8 @@ def test_an_l_is_cut_once_and_kept(own_cache, monkeypatch):
     with listening(lambda text, done: heard.append(text)):
         again = decompose(vertices, faces, 0.05)
     assert heard == []  # what is kept needs no patience
-    for one, other in zip(parts, again, strict=True):
-        np.testing.assert_array_equal(one, other)
+    for part, other in zip(parts, again, strict=True):
+        np.testing.assert_array_equal(part, other)
     with pytest.raises(TypeError):
         decompose(vertices * 1.001, faces, 0.05)
 
@@ -96,8 +96,8 @@ def test_a_damaged_file_is_made_again_the_same(own_cache, damage):
     content = kept.read_bytes()
     kept.write_bytes(damage(content))
     again = decompose(vertices, faces, 0.05)
-    for one, other in zip(parts, again, strict=True):
-        np.testing.assert_array_equal(one, other)
+    for part, other in zip(parts, again, strict=True):
+        np.testing.assert_array_equal(part, other)
     assert kept.read_bytes() == content
 
 
@@ -236,21 +236,21 @@ def test_a_fine_surface_is_simplified_before_it_is_cut():
 @needs_coacd
 def test_pieces_that_overlap_are_cut_one_by_one(cuts):
     """CoACD does not terminate on both together."""
-    one, other = (trimesh.Trimesh(*ring(12)) for _ in range(2))
-    other.apply_transform(trimesh.transformations.rotation_matrix(1.5, (1, 0, 0), (0.035, 0, 0)))
-    both = trimesh.util.concatenate([one, other])
+    first, second = (trimesh.Trimesh(*ring(12)) for _ in range(2))
+    second.apply_transform(trimesh.transformations.rotation_matrix(1.5, (1, 0, 0), (0.035, 0, 0)))
+    both = trimesh.util.concatenate([first, second])
     parts = decompose(np.asarray(both.vertices), np.asarray(both.faces), 0.1)
     assert len(cuts) == 2
-    assert volume(parts) == pytest.approx(one.volume + other.volume, rel=0.2)
+    assert volume(parts) == pytest.approx(first.volume + second.volume, rel=0.2)
 
 
 @pytest.mark.slow
 @needs_coacd
 def test_overlapping_pieces_are_a_warning_with_both_volumes(tmp_path):
-    one = trimesh.Trimesh(*l_surface(), process=False)
-    other = one.copy()
-    other.apply_translation((0.0, 0.02, 0.002))
-    trimesh.util.concatenate([one, other]).export(tmp_path / "twice.stl")
+    first = trimesh.Trimesh(*l_surface(), process=False)
+    second = first.copy()
+    second.apply_translation((0.0, 0.02, 0.002))
+    trimesh.util.concatenate([first, second]).export(tmp_path / "twice.stl")
     shape = Mesh(file=str(tmp_path / "twice.stl"), collision="decompose")
     with pytest.warns(SoftgraspWarning, match="its 2 separate pieces overlap and are united"):
         load_mesh(shape)

@@ -36,8 +36,8 @@ def bench(**changes: Any) -> dict[str, Any]:
 def test_a_grasp_of_dexgraspbench_is_read(tmp_path):
     (grasp,) = read_grasps(saved(tmp_path / "0.npy", bench()))
     postures = (grasp.pregrasp, grasp.grasp, grasp.squeeze)
-    assert [list(one.joints.values()) for one in postures] == [[0.0, 0.1], [0.2, 0.3], [0.3, 0.4]]
-    assert [one.pose.position for one in postures] == [pytest.approx((0.1, 0.2, 0.25))] * 3
+    assert [list(item.joints.values()) for item in postures] == [[0.0, 0.1], [0.2, 0.3], [0.3, 0.4]]
+    assert [item.pose.position for item in postures] == [pytest.approx((0.1, 0.2, 0.25))] * 3
     assert grasp.grasp.pose.quaternion == pytest.approx((0.5, 0.5, 0.5, 0.5))
     assert (grasp.object.scale, grasp.object.mesh) == (0.08, "assets/core_can")
 
@@ -64,9 +64,9 @@ def test_written_grasps_are_read_as_they_were(tmp_path):
     assert [file.name for file in files] == ["0_grasp.npy", "1_grasp.npy"]
     again = read_grasps(tmp_path / "out")[1]
     assert (again.name, again.object) == (grasp.name, grasp.object)
-    for name, one in postures.items():
+    for name, item in postures.items():
         back = getattr(again, name)
-        assert back.joints == one.joints
+        assert back.joints == item.joints
         np.testing.assert_allclose(
             transform(back.pose.position, back.pose.quaternion),
             transform(pose.position, pose.quaternion), atol=1e-12,

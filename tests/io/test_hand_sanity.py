@@ -36,7 +36,7 @@ def test_reading_limits_in_degrees_warns_and_the_grasp_stays_before_the_palm(tmp
     path = written(tmp_path, gripper_urdf(3, limits=(-30.0, 90.0)), "hand.urdf")
     with pytest.warns(sg.SoftgraspWarning) as message:
         hand = sg.load_hand(path)
-    assert f"joint 'f1_j1' and 5 more: {DEGREES}" in [str(one.message) for one in message]
+    assert f"joint 'f1_j1' and 5 more: {DEGREES}" in [str(item.message) for item in message]
     for _, preset in hand.grasps:
         assert preset.center[2] > 0.0
 
@@ -48,8 +48,8 @@ def test_the_file_and_its_yaml_file_are_reported_alike(tmp_path):
         hand = sg.load_hand(path)
     of_hand = sg.inspect(hand).check("limits").findings
     of_robot = sg.inspect(sg.io.load_robot(path)).check("limits").findings
-    assert [one.sentence for one in of_hand] == [one.sentence for one in of_robot]
-    assert {one.severity for one in (*of_hand, *of_robot)} == {"problem"}
+    assert [item.sentence for item in of_hand] == [item.sentence for item in of_robot]
+    assert {item.severity for item in (*of_hand, *of_robot)} == {"problem"}
 
 
 @pytest.mark.slow
@@ -61,8 +61,8 @@ def test_lengths_in_millimetres_are_one_error_and_one_option(tmp_path):
     with robot_units("mm"):
         hand = sg.load_hand(path)
     known = sg.load_hand(written(tmp_path, gripper_urdf(2), "known.urdf"))
-    for one, other in zip(hand.fingers, known.fingers, strict=True):
-        assert np.allclose(one.link_ends, other.link_ends)
+    for finger, other in zip(hand.fingers, known.fingers, strict=True):
+        assert np.allclose(finger.link_ends, other.link_ends)
     side = written(tmp_path, "model: hand.urdf\nunits: {length: mm}\n", "hand.yaml")
     assert sg.load_hand(side).fingers == hand.fingers
 
@@ -94,7 +94,7 @@ def test_a_hook_that_its_hull_fills_is_named(reach, form, tmp_path):
     assert mesh.volume / mesh.convex_hull.volume == pytest.approx(filled, rel=1e-6)
     text = hooks_urdf() if form == "urdf" else hooks_mjcf()
     (tmp_path / f"hooks.{form}").write_text(text)
-    notes = [one for one in sg.load_hand(tmp_path / f"hooks.{form}").notes if "hull" in one]
+    notes = [item for item in sg.load_hand(tmp_path / f"hooks.{form}").notes if "hull" in item]
     assert len(notes) == (filled < 0.7)
     assert all(f"({100 * filled:.0f} %)" in note for note in notes)
 
@@ -105,7 +105,7 @@ def test_a_flat_closed_mesh_has_no_recess(tmp_path):
     flat.export(tmp_path / "hook.stl")
     shell = hooks_mjcf().replace('file="hook.stl"', 'file="hook.stl" inertia="shell"')
     (tmp_path / "hooks.xml").write_text(shell)
-    assert not [one for one in sg.load_hand(tmp_path / "hooks.xml").notes if "hull" in one]
+    assert not [note for note in sg.load_hand(tmp_path / "hooks.xml").notes if "hull" in note]
 
 
 def hooks_urdf() -> str:

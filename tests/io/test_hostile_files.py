@@ -35,20 +35,20 @@ def ended(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]
 
 @pytest.mark.slow
 def test_no_file_takes_more_than_its_limits(ended):
-    assert {name: one["signal"] for name, one in ended.items() if one["signal"]} == {}
+    assert {name: item["signal"] for name, item in ended.items() if item["signal"]} == {}
     assert len(ended) > len(texts()) + 3 * len(SUFFIXES)
 
 
 def test_every_file_is_refused_in_a_sentence(ended):
-    codes = {name: one["code"] for name, one in ended.items()}
+    codes = {name: item["code"] for name, item in ended.items()}
     assert codes == {name: 1 if name in VALID else 2 for name in ended}
-    for name, one in ended.items():
-        assert "Traceback" not in one["text"], name
-        assert "this is a bug of softgrasp" not in one["text"], name
-        assert name in VALID or "softgrasp: error: " in one["text"], name
+    for name, item in ended.items():
+        assert "Traceback" not in item["text"], name
+        assert "this is a bug of softgrasp" not in item["text"], name
+        assert name in VALID or "softgrasp: error: " in item["text"], name
 
 
 def test_no_expression_reads_the_machine(ended):
     assert sum("expression.urdf.xacro" in name for name in ended) == len(EXPRESSIONS)
-    for name, one in ended.items():
-        assert SECRET not in one["text"], name
+    for name, item in ended.items():
+        assert SECRET not in item["text"], name

@@ -189,7 +189,7 @@ def test_collada_is_the_same_mesh_in_its_unit(unit, up, tmp_path):
     baked = written(trimesh.util.concatenate(both), tmp_path, "mesh.stl")
     expected, theirs = quietly(baked.replace(collision="hull"))
     body, sentences = quietly(Mesh(file=str(file), collision="hull"))
-    assert sentences == [one.replace(".stl", ".dae") for one in theirs]
+    assert sentences == [text.replace(".stl", ".dae") for text in theirs]
     assert body.volume == pytest.approx(expected.volume, rel=1e-5)
     np.testing.assert_allclose(body.center_of_mass, expected.center_of_mass, atol=1e-7)
     inertia = expected.inertia_per_density
@@ -214,7 +214,7 @@ def test_a_negative_scale_mirrors(units, scale, collision, tmp_path):
     expected, theirs = quietly(written(baked, tmp_path, "baked.ply").replace(**options))
     mirrored = written(mesh, tmp_path, "mesh.ply").replace(units=units, scale=scale, **options)
     body, sentences = quietly(mirrored)
-    assert [one.replace("baked", "mesh") for one in theirs] == sentences
+    assert [text.replace("baked", "mesh") for text in theirs] == sentences
     assert body.volume == pytest.approx(expected.volume, rel=1e-6)
     np.testing.assert_allclose(body.center_of_mass, expected.center_of_mass, atol=1e-8)
     inertia = expected.inertia_per_density

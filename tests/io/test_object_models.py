@@ -337,8 +337,8 @@ def test_a_compound_of_one_box_falls_like_the_box(tmp_path):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SoftgraspWarning)
             results.append(sg.simulate(scene))
-    one, other = (result.trajectory()["object_position"] for result in results)
-    np.testing.assert_allclose(one, other, atol=1e-9)
+    first, second = (result.trajectory()["object_position"] for result in results)
+    np.testing.assert_allclose(first, second, atol=1e-9)
 
 
 def test_directories_of_a_sweep_axis_are_objects_or_meshes(tmp_path):

@@ -31,7 +31,7 @@ def read(case: FingerCase, path: Path, given: frozenset[str] = frozenset()) -> R
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", SoftgraspWarning)
         sliced = slice_finger(path, units=case.units, **{name: stated[name] for name in given})
-    named = {name for name in stated if any(f"--{name}" in str(one.message) for one in caught)}
+    named = {name for name in stated if any(f"--{name}" in str(item.message) for item in caught)}
     return Reading(is_right(sliced, case), frozenset(named))
 
 

@@ -33,10 +33,10 @@ def read(directory: Path, seed: int, transform: Array) -> SlicedFinger:
 def assert_equal(result: SlicedFinger, expected: SlicedFinger, scale: float = 1.0) -> None:
     assert len(result.pieces) == len(expected.pieces)
     for name, power in SIZES.items():
-        one, other = getattr(result, name), scale**power * getattr(expected, name)
-        largest = np.abs(other[np.isfinite(other)]).max()
+        first, second = getattr(result, name), scale**power * getattr(expected, name)
+        largest = np.abs(second[np.isfinite(second)]).max()
         # PLY has single precision, so a section beside a step may be on either side of it
-        different = ~np.isclose(one, other, rtol=2e-3, atol=2e-3 * largest)
+        different = ~np.isclose(first, second, rtol=2e-3, atol=2e-3 * largest)
         assert different.mean() < 0.02, name
 
 
@@ -50,30 +50,30 @@ def plain(
 
 @pytest.mark.slow
 def test_a_rigid_motion_moves_the_frame_only(plain, tmp_path):
-    seed, one = plain
+    seed, first = plain
     pose = random_pose(np.random.default_rng(seed))
-    other = read(tmp_path, seed, pose)
-    assert_equal(other, one)
-    np.testing.assert_allclose(other.transform, pose @ one.transform, atol=2e-3)
+    second = read(tmp_path, seed, pose)
+    assert_equal(second, first)
+    np.testing.assert_allclose(second.transform, pose @ first.transform, atol=2e-3)
 
 
 def test_a_mirror_image_has_the_mirrored_frame(plain, tmp_path):
     """Fingers are symmetric to their bending plane, so only the direction across is reversed."""
-    (seed, one), mirror = plain, np.eye(4)
+    (seed, first), mirror = plain, np.eye(4)
     normal = np.random.default_rng(seed).normal(size=3)
     normal /= np.linalg.norm(normal)
     mirror[:3, :3] -= 2.0 * np.outer(normal, normal)
-    other = read(tmp_path, seed, mirror)
-    assert_equal(other, one)
-    image = mirror @ one.transform @ np.diag([1.0, -1.0, 1.0, 1.0])
-    np.testing.assert_allclose(other.transform, image, atol=2e-3)
+    second = read(tmp_path, seed, mirror)
+    assert_equal(second, first)
+    image = mirror @ first.transform @ np.diag([1.0, -1.0, 1.0, 1.0])
+    np.testing.assert_allclose(second.transform, image, atol=2e-3)
 
 
 @pytest.mark.parametrize("scale", [0.5, 3.0])
 def test_lengths_scale(scale, plain, tmp_path):
-    seed, one = plain
-    other = read(tmp_path, seed, np.diag([scale, scale, scale, 1.0]))
-    assert_equal(other, one, scale)
+    seed, first = plain
+    second = read(tmp_path, seed, np.diag([scale, scale, scale, 1.0]))
+    assert_equal(second, first, scale)
 
 
 def test_a_finger_is_cut_again_while_its_mesh_is_the_same(tmp_path):

@@ -480,10 +480,10 @@ def test_notches_are_detected_between_the_samples(count, least, seed):
 @given(st.floats(1e-3, 1e3), st.floats(-10.0, 10.0), st.floats(1e-3, 1e3))
 def test_scale_and_origin_make_no_difference(scale, origin, height):
     profile = notched(np.array([0.013, 0.03, 0.05]), np.array([0.004, 0.01, 0.007]))
-    one = find_valleys(PLACES, profile)
-    other = find_valleys(origin + scale * PLACES, height * profile)
-    np.testing.assert_allclose((other.positions - origin) / scale, one.positions, rtol=1e-6)
-    np.testing.assert_allclose(other.depths / height, one.depths, rtol=1e-9)
+    first = find_valleys(PLACES, profile)
+    second = find_valleys(origin + scale * PLACES, height * profile)
+    np.testing.assert_allclose((second.positions - origin) / scale, first.positions, rtol=1e-6)
+    np.testing.assert_allclose(second.depths / height, first.depths, rtol=1e-9)
 
 
 def test_the_position_of_a_flat_valley_is_its_middle():

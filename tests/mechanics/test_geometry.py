@@ -67,11 +67,11 @@ def test_an_ellipsoid_and_an_octahedron_are_exact() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("form", [(0.5, 0.5), (1.0, 0.3), (0.3, 1.6), (1.7, 0.8)])
 def test_volume_and_moments_are_the_integrals(form: tuple[float, float]) -> None:
-    one, two = form
+    first, second = form
     count = 240
     middle = (np.arange(count) + 0.5) / count
     x, y, z = np.meshgrid(middle, middle, middle, indexing="ij")
-    inside = (x ** (2 / two) + y ** (2 / two)) ** (two / one) + z ** (2 / one) <= 1.0
+    inside = (x ** (2 / second) + y ** (2 / second)) ** (second / first) + z ** (2 / first) <= 1.0
     cell = 8 * np.prod(RADII) / count**3
     assert geometry.volume(RADII, form) == pytest.approx(inside.sum() * cell, rel=2e-3)
     squares = [(r * v[inside]) ** 2 for r, v in zip(RADII, (x, y, z), strict=True)]

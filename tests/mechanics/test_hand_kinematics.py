@@ -196,11 +196,11 @@ def tree(ratio: float = 0.7) -> Hand:
     pose = sg.Pose(position=(0.01, 0.0, 0.02), quaternion=(0.9, 0.1, 0.3, 0.2))
     twin = pose.replace(position=(-0.01, 0.0, 0.02))
     common: dict[str, Any] = {"on": "stem_P2", "convention": "placed", "tip": (0.03, 0, 0)}
-    one = Finger(name="one", base=pose, phalanges=(row(),), **common)
+    first = Finger(name="one", base=pose, phalanges=(row(),), **common)
     slide = row(origin=UPRIGHT, joint="prismatic", limits=(0.0, 0.01))
-    two = Finger(name="two", base=twin, phalanges=(row(driven=False), slide), **common)
+    second = Finger(name="two", base=twin, phalanges=(row(driven=False), slide), **common)
     follows = Coupling(joint="two_J1", leader="one_J1", ratio=ratio, offset=0.1)
-    return bare("tree", stem, one, two, couplings=(follows,))
+    return bare("tree", stem, first, second, couplings=(follows,))
 
 
 angles = st.floats(-1.0, 1.0)

@@ -59,7 +59,7 @@ def test_after_a_jump_the_nearest_of_all_branches_is_chosen() -> None:
         near = generator.uniform(LOW, HIGH)
         found = nearest_posture(CHAIN, goal, near)
         assert found is not None
-        distances = [np.linalg.norm(one - near) for one in postures(CHAIN, goal)]
+        distances = [np.linalg.norm(posture - near) for posture in postures(CHAIN, goal)]
         assert np.linalg.norm(found - near) <= min(distances) + 1e-6
 
 

@@ -32,7 +32,7 @@ def keypoints_of(hand: sg.Hand, joints: dict[str, float]) -> np.ndarray:
 
 
 def random_targets(hand: sg.Hand) -> np.ndarray:
-    low, high = np.array([one.limits for one in hand.actuators]).T
+    low, high = np.array([actuator.limits for actuator in hand.actuators]).T
     return low + RANDOM.uniform(0.1, 0.9, len(low)) * (high - low)
 
 
@@ -46,7 +46,9 @@ def test_the_posture_of_a_hand_is_recovered_from_keypoints_of_it(name: str):
     assert result.joints == pytest.approx(joints, abs=0.01)
     assert result.scale == pytest.approx(1.0)
     np.testing.assert_allclose(result.hand_pose.position, (0.1, -0.3, 0.5), atol=1e-3)
-    targets = dict(zip((one.joint for one in hand.actuators), result.targets, strict=True))
+    targets = dict(
+        zip((actuator.joint for actuator in hand.actuators), result.targets, strict=True)
+    )
     assert targets == pytest.approx({name: result.joints[name] for name in targets}, abs=1e-9)
 
 
@@ -60,7 +62,7 @@ def test_the_size_of_the_human_hand_does_not_matter():
 
 def test_a_posture_beyond_the_limits_ends_within_them():
     hand = sg.load_hand("four_finger")
-    limits = np.array([one.limits for one in hand.actuators])
+    limits = np.array([actuator.limits for actuator in hand.actuators])
     result = retarget(hand, keypoints_of(hand, hand.posture((limits[:, 1] + 0.3).tolist())))
     targets = np.array(result.targets)
     assert ((targets >= limits[:, 0]) & (targets <= limits[:, 1])).all()
@@ -69,7 +71,7 @@ def test_a_posture_beyond_the_limits_ends_within_them():
 
 def test_a_motion_is_followed_from_posture_to_posture():
     hand = sg.load_hand("four_finger")
-    low, high = np.array([one.limits for one in hand.actuators]).T
+    low, high = np.array([actuator.limits for actuator in hand.actuators]).T
     previous = None
     for part in np.linspace(0.3, 0.6, 4):
         joints = hand.posture((low + part * (high - low)).tolist())
@@ -97,7 +99,7 @@ def test_fingers_are_matched_by_name_and_else_in_order():
 @pytest.mark.slow
 def test_an_imported_hand_follows_keypoints_of_its_fingers():
     hand = sg.load_hand(str(Path(__file__).parents[1] / "first_hour" / "trigrip.urdf"))
-    low, high = np.array([one.limits for one in hand.actuators]).T
+    low, high = np.array([actuator.limits for actuator in hand.actuators]).T
     joints = hand.posture((low + 0.4 * (high - low)).tolist())
     points = np.zeros((KEYPOINTS, 3))
     for name, human in imitate_fingers(hand).items():

@@ -43,13 +43,13 @@ def test_two_points_make_a_dumbbell() -> None:
 
 @given(ORIGINS, ORIGINS, ORIGINS)
 def test_the_parts_of_a_body_combine_to_its_inertia(
-    one: Origin, other: Origin, cut: Origin
+    first: Origin, second: Origin, cut: Origin
 ) -> None:
     """About any point, what is joined has the second moments of its parts."""
     moments = (3.0, 4.0, 5.0, 0.1, -0.2, 0.3)
     parts = [
-        (origin_frame(one), Inertial(mass=1.0, origin=cut, inertia=moments)),
-        (origin_frame(other), Inertial(mass=2.5, origin=other, inertia=moments)),
+        (origin_frame(first), Inertial(mass=1.0, origin=cut, inertia=moments)),
+        (origin_frame(second), Inertial(mass=2.5, origin=second, inertia=moments)),
     ]
     whole = join_inertials(parts)
     assert whole is not None

@@ -135,18 +135,18 @@ def test_mesh_poses(tmp_path: Path) -> None:
     sg.io.save_urdf(hand, tmp_path / "odd.urdf")
     model, ours = import_urdf(tmp_path / "odd.urdf"), build_hand_spec(hand).compile()
     boxes = []
-    for one in (model, ours):
-        data = mujoco.MjData(one)
-        mujoco.mj_kinematics(one, data)
+    for item in (model, ours):
+        data = mujoco.MjData(item)
+        mujoco.mj_kinematics(item, data)
         geom = next(
             index
-            for index in range(one.ngeom)
-            if one.geom_bodyid[index] == one.body("F_P2").id
-            and one.geom_type[index] == mujoco.mjtGeom.mjGEOM_MESH
+            for index in range(item.ngeom)
+            if item.geom_bodyid[index] == item.body("F_P2").id
+            and item.geom_type[index] == mujoco.mjtGeom.mjGEOM_MESH
         )
-        mesh = int(one.geom_dataid[geom])
-        first, count = one.mesh_vertadr[mesh], one.mesh_vertnum[mesh]
-        points = one.mesh_vert[first : first + count] @ data.geom_xmat[geom].reshape(3, 3).T
+        mesh = int(item.geom_dataid[geom])
+        first, count = item.mesh_vertadr[mesh], item.mesh_vertnum[mesh]
+        points = item.mesh_vert[first : first + count] @ data.geom_xmat[geom].reshape(3, 3).T
         points = points + data.geom_xpos[geom]
         boxes.append((points.min(axis=0), points.max(axis=0)))
     assert_allclose(boxes[0], boxes[1], atol=1e-6)

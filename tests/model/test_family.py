@@ -48,14 +48,14 @@ def fields_of(model: mujoco.MjModel) -> Iterator[tuple[str, Any]]:
                 yield part + name, np.asarray(value).tobytes()
 
 
-def same(one: CompiledScene, other: CompiledScene) -> None:
-    fields = zip(fields_of(one.model), fields_of(other.model), strict=True)
+def same(first: CompiledScene, second: CompiledScene) -> None:
+    fields = zip(fields_of(first.model), fields_of(second.model), strict=True)
     assert not [name for (name, value), (_, expected) in fields if value != expected]
-    assert one.scene == other.scene
+    assert first.scene == second.scene
     for name in ("bodies", "contact", "stiffness", "switching"):
-        assert getattr(one, name) == getattr(other, name), name
-    for name, value in one.start._asdict().items():
-        np.testing.assert_array_equal(value, getattr(other.start, name), err_msg=name)
+        assert getattr(first, name) == getattr(second, name), name
+    for name, value in first.start._asdict().items():
+        np.testing.assert_array_equal(value, getattr(second.start, name), err_msg=name)
 
 
 def values_of(count: int) -> dict[str, Any]:
@@ -88,12 +88,12 @@ def test_row_is_the_scene_compiled_alone_bit_for_bit(name: str) -> None:
     family = Family(resolve(scene), values)
     assert family.is_exact
     for row in range(family.size):
-        one = with_fields(scene, {key: float(array[row]) for key, array in values.items()})
+        item = with_fields(scene, {key: float(array[row]) for key, array in values.items()})
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             if name == "refined" and family.alone[row]:
                 continue  # K is too large for the time step
-            alone = compile_scene(one)
+            alone = compile_scene(item)
         compiled = family.compiled(row)
         same(compiled, alone)
         assert compiled.resolved.timestep == alone.resolved.timestep
@@ -121,8 +121,8 @@ def test_masses_that_are_not_computed_anew_are_nearly_exact(name: str) -> None:
     family = Family(resolved, values, exact=False)
     assert not family.is_exact
     for row in range(family.size):
-        one = with_fields(scene, {key: float(array[row]) for key, array in values.items()})
-        ours, theirs = family.compiled(row).model, compile_scene(one).model
+        item = with_fields(scene, {key: float(array[row]) for key, array in values.items()})
+        ours, theirs = family.compiled(row).model, compile_scene(item).model
         for field in ("pair_solref", "pair_solreffriction", "body_invweight0", "dof_M0"):
             assert getattr(ours, field) == pytest.approx(getattr(theirs, field), rel=1e-12)
 

@@ -30,9 +30,9 @@ USUAL = 0.45
 def hand_text(first: str, second: str) -> str:
     """The hand with attributes of the geoms of both fingers, which are named."""
     finger = '<geom type="box" size=".005 .01 .035" pos="0 0 .035"/>'
-    head, one, two = MOTORS.split(finger)[:3]
+    head, item, two = MOTORS.split(finger)[:3]
     assert not finger.join(MOTORS.split(finger)[3:])
-    return f"{head}{finger[:-2]} name='ga' {first}/>{one}{finger[:-2]} name='gb' {second}/>{two}"
+    return f"{head}{finger[:-2]} name='ga' {first}/>{item}{finger[:-2]} name='gb' {second}/>{two}"
 
 
 def scene_of(directory: Path, first: str, second: str, **changes: Any) -> sg.GraspScene:
@@ -67,7 +67,7 @@ def test_contacts_have_the_friction_that_mujoco_chooses(first: str, tmp_path: Pa
     for geom, stated in (("ga", first), ("gb", second)):
         friction = model.pair(f"{geom}|{OBJECT}").friction
         assert friction[:2] == pytest.approx([chosen_by_mujoco(stated)] * 2)
-    expected = {chosen_by_mujoco(one) for one in (first, second)} - {USUAL}
+    expected = {chosen_by_mujoco(item) for item in (first, second)} - {USUAL}
     rows = {
         row.value: row.source for row in resolve(scene).values if "static_friction of" in row.field
     }

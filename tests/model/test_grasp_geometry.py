@@ -59,9 +59,9 @@ def test_spheres_are_inside_their_links_and_of_different_links(built) -> None:
     pairs = np.stack([spheres.body[spheres.first], spheres.body[spheres.second]])
     assert len(pairs.T)
     parents = [{body, tree.parent[body]} for body in range(len(tree.parent))]
-    for one, other in pairs.T.tolist():
-        assert one not in parents[other]
-        assert other not in parents[one]
+    for first, second in pairs.T.tolist():
+        assert first not in parents[second]
+        assert second not in parents[first]
 
 
 def test_inner_sides_move_ahead_as_the_hand_closes(built) -> None:

@@ -494,7 +494,7 @@ def test_a_converted_link_has_the_mass_of_the_simulated_one(kind: str, tmp_path:
     scene = sg.GraspScene(hand=sg.load_hand(file), object=sg.load_object("sphere"))
     simulated = sg.compile_model(scene)
     for name in ("l0", "l1"):
-        one, other = written.body(name), simulated.body(name)
-        assert one.mass == pytest.approx(other.mass, rel=1e-5)  # digits of the file
-        assert one.inertia == pytest.approx(other.inertia, rel=1e-5)
-        assert one.mass > 0.005
+        first, second = written.body(name), simulated.body(name)
+        assert first.mass == pytest.approx(second.mass, rel=1e-5)  # digits of the file
+        assert first.inertia == pytest.approx(second.inertia, rel=1e-5)
+        assert first.mass > 0.005

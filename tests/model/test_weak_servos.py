@@ -66,7 +66,7 @@ def test_weak_servos_close_until_a_force_is_reached(tmp_path: Path, changed: boo
     if changed:  # a change of another field does not specify the closure
         scene = with_field(scene.replace(name="changed"), "seed", 3)
     result = sg.simulate(scene, quality_rate=None)
-    told = next(one for one in result.warnings if "the closure is force-limited" in one)
+    told = next(warning for warning in result.warnings if "the closure is force-limited" in warning)
     assert told.startswith("the servos of 'jaws' press with about ")
     assert told.endswith("a specified closure (--closure position-increment) is kept")
     assert result.held
@@ -118,8 +118,8 @@ FIELDS = {"samples": 10, "settle_time": 0.2, "threshold": 0.05, "stays_on": True
 def test_a_field_of_the_closure_leaves_its_type_open(field: str, tmp_path: Path) -> None:
     scene = scene_of(str(jaws(tmp_path, 100.0)), "sphere", SceneOptions(hold=True))
     closure = with_sufficient_closure(scene, {}).closure
-    one = with_field(scene, f"closure.{field}", FIELDS[field])
-    assert with_sufficient_closure(one, {}).closure == closure.replace(**{field: FIELDS[field]})
+    item = with_field(scene, f"closure.{field}", FIELDS[field])
+    assert with_sufficient_closure(item, {}).closure == closure.replace(**{field: FIELDS[field]})
     plan = SweepPlan(scene=scene, axes=(Axis(path=f"closure.{field}", values=(FIELDS[field],)),))
     assert not scene_of_row(plan, 0).specifies_closure
     limited = with_field(scene, "closure.grip_force", 2.0)

@@ -55,9 +55,9 @@ def test_slopes_of_the_cost_are_its_derivatives(seed: int, size: float) -> None:
     ahead, behind = ([cost.at(point + sign * d) for d in steps] for sign in (1.0, -1.0))
     pairs = list(zip(ahead, behind, strict=True))
     scale = np.abs(curvature).max()
-    numeric = [(one[0] - other[0]) / 2e-6 for one, other in pairs]
+    numeric = [(first[0] - second[0]) / 2e-6 for first, second in pairs]
     np.testing.assert_allclose(slope, numeric, rtol=1e-4, atol=1e-5 * scale)
-    numeric = [(one[1] - other[1]) / 2e-6 for one, other in pairs]
+    numeric = [(first[1] - second[1]) / 2e-6 for first, second in pairs]
     np.testing.assert_allclose(curvature, numeric, rtol=1e-2, atol=1e-2 * scale)
 
 

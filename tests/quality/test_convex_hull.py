@@ -50,10 +50,10 @@ def test_box(dimension: int) -> None:
 @pytest.mark.parametrize("unit", [1e-6, 1e6])
 def test_bounds_scale_with_the_body(unit: float) -> None:
     points = np.random.default_rng(1).normal(size=(20, 5))
-    one = shortest_reach(polytope(points), 5, 5.0, 1e-3)
-    other = shortest_reach(polytope(unit * points), 5, unit * 5.0, 1e-3)
-    assert one.met
-    assert [other.lower / unit, other.upper / unit] == pytest.approx([one.lower, one.upper])
+    first = shortest_reach(polytope(points), 5, 5.0, 1e-3)
+    second = shortest_reach(polytope(unit * points), 5, unit * 5.0, 1e-3)
+    assert first.met
+    assert [second.lower / unit, second.upper / unit] == pytest.approx([first.lower, first.upper])
 
 
 def test_bounds_enclose_the_reach_of_a_ball() -> None:

@@ -182,10 +182,10 @@ def test_seven_frictionless_contacts_on_a_box() -> None:
 def test_friction_per_contact(seed: int) -> None:
     random = np.random.default_rng(seed)
     contacts = random_sphere(random, 5)
-    one, better = quality.epsilon(*contacts, 0.4), np.full(5, 0.4)
-    assert quality.epsilon(*contacts, better) == pytest.approx(one, abs=1e-12)
+    item, better = quality.epsilon(*contacts, 0.4), np.full(5, 0.4)
+    assert quality.epsilon(*contacts, better) == pytest.approx(item, abs=1e-12)
     better[random.integers(5)] = 0.8
-    assert one - NEAR <= quality.epsilon(*contacts, better)
+    assert item - NEAR <= quality.epsilon(*contacts, better)
     assert quality.epsilon(*contacts, better) <= quality.epsilon(*contacts, 0.8) + 0.05
 
 

@@ -114,8 +114,8 @@ def test_points_of_many_grasps_that_are_not_present_do_not_count() -> None:
     points, centers = random.normal(size=(40, 5, 3)), random.normal(size=(40, 3))
     present = random.random((40, 5)) < 0.6
     each = [
-        smallest_singular_value(one[on], center)
-        for one, center, on in zip(points, centers, present, strict=True)
+        smallest_singular_value(point[on], center)
+        for point, center, on in zip(points, centers, present, strict=True)
     ]
     together = smallest_singular_value(points, centers, present)
     assert together == pytest.approx(np.array(each), abs=1e-14)

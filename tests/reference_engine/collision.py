@@ -169,14 +169,14 @@ def segment_segment(first: Geoms, second: Geoms) -> Points:
     d1, d2 = 2.0 * _half(first), 2.0 * _half(second)
     p1, p2 = first.position - 0.5 * d1, second.position - 0.5 * d2
     s, t = _closest_of_lines(p1, d1, p2, d2)
-    one, two = p1 + s[:, None] * d1, p2 + t[:, None] * d2
-    away = two - one
+    item, two = p1 + s[:, None] * d1, p2 + t[:, None] * d2
+    away = two - item
     distance = np.linalg.norm(away, axis=1)
     normal = np.where(
         (distance > TINY)[:, None], away / np.maximum(distance, TINY)[:, None], [0.0, 0.0, 1.0]
     )
     r1, r2 = first.size[:, 0], second.size[:, 0]
-    middle = one + normal * (0.5 * (r1 + distance - r2))[:, None]
+    middle = item + normal * (0.5 * (r1 + distance - r2))[:, None]
     return Points(np.arange(len(s)), middle, normal, r1 + r2 - distance)
 
 
@@ -273,11 +273,11 @@ def _closest_to_box(start: Array, run: Array, size: Array) -> Array:
 def _inside_faces(start: Array, run: Array, size: Array, face: Indices) -> tuple[Array, Array]:
     """Return the parameters between which segments are over faces of boxes, (n,) each."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        one, two = (-size - start) / run, (size - start) / run
+        first, second = (-size - start) / run, (size - start) / run
     standing = run == 0.0
     within = np.abs(start) <= size
-    low = np.where(standing, np.where(within, 0.0, 2.0), np.minimum(one, two))
-    high = np.where(standing, np.where(within, 1.0, -1.0), np.maximum(one, two))
+    low = np.where(standing, np.where(within, 0.0, 2.0), np.minimum(first, second))
+    high = np.where(standing, np.where(within, 1.0, -1.0), np.maximum(first, second))
     rows = np.arange(len(face))
     low[rows, face], high[rows, face] = 0.0, 1.0
     return np.clip(low.max(axis=1), 0.0, 1.0), np.clip(high.min(axis=1), 0.0, 1.0)
@@ -435,13 +435,13 @@ def _edges(box: Geoms) -> Geoms:
     rotation, size = box.rotation[0], box.size[0]
     positions, rotations, lengths = [], [], []
     for axis in range(3):
-        one, two = (axis + 1) % 3, (axis + 2) % 3
+        item, two = (axis + 1) % 3, (axis + 2) % 3
         for first in (-1.0, 1.0):
             for second in (-1.0, 1.0):
                 middle = np.zeros(3)
-                middle[one], middle[two] = first * size[one], second * size[two]
+                middle[item], middle[two] = first * size[item], second * size[two]
                 positions.append(rotation @ middle + box.position[0])
-                rotations.append(rotation[:, [one, two, axis]])
+                rotations.append(rotation[:, [item, two, axis]])
                 lengths.append([0.0, size[axis], 0.0])
     return Geoms(np.array(positions), np.array(rotations), np.array(lengths))
 
@@ -455,28 +455,32 @@ def box_box(first: Geoms, second: Geoms) -> Points:
 
 
 def _two_boxes(index: int, firsts: Geoms, seconds: Geoms) -> Points:
-    one, two = (Geoms(*(column[index] for column in geoms)) for geoms in (firsts, seconds))
-    away = two.position - one.position
-    relative = one.rotation.T @ two.rotation
-    gaps_one = np.abs(one.rotation.T @ away) - one.size - np.abs(relative) @ two.size
-    gaps_two = np.abs(two.rotation.T @ away) - two.size - np.abs(relative).T @ one.size
-    axes = crossed(one.rotation.T[:, None], two.rotation.T[None]).reshape(9, 3)
+    first, second = (Geoms(*(column[index] for column in geoms)) for geoms in (firsts, seconds))
+    away = second.position - first.position
+    relative = first.rotation.T @ second.rotation
+    gaps_one = np.abs(first.rotation.T @ away) - first.size - np.abs(relative) @ second.size
+    gaps_two = np.abs(second.rotation.T @ away) - second.size - np.abs(relative).T @ first.size
+    axes = crossed(first.rotation.T[:, None], second.rotation.T[None]).reshape(9, 3)
     lengths = np.linalg.norm(axes, axis=1)
     axes = axes / np.maximum(lengths, TINY)[:, None]
-    reach = np.abs(axes @ one.rotation) @ one.size + np.abs(axes @ two.rotation) @ two.size
+    reach = (
+        np.abs(axes @ first.rotation) @ first.size + np.abs(axes @ second.rotation) @ second.size
+    )
     gaps_edges = np.where(lengths > 1e-3, np.abs(axes @ away) - reach, -np.inf)
     edge = int(gaps_edges.argmax())
     if gaps_edges[edge] > max(gaps_one.max(), gaps_two.max()) + EDGE_PREFERENCE:
         normal = axes[edge] * (1.0 if axes[edge] @ away >= 0.0 else -1.0)
-        return _two_edges(index, one, two, divmod(edge, 3), normal)
+        return _two_edges(index, first, second, divmod(edge, 3), normal)
     if gaps_one.max() >= gaps_two.max():
-        return _two_faces(index, one, two, int(gaps_one.argmax()), away, 1.0)
-    return _two_faces(index, two, one, int(gaps_two.argmax()), -away, -1.0)
+        return _two_faces(index, first, second, int(gaps_one.argmax()), away, 1.0)
+    return _two_faces(index, second, first, int(gaps_two.argmax()), -away, -1.0)
 
 
-def _two_edges(index: int, one: Geoms, two: Geoms, axes: tuple[int, int], normal: Array) -> Points:
+def _two_edges(
+    index: int, first: Geoms, second: Geoms, axes: tuple[int, int], normal: Array
+) -> Points:
     ends = []
-    for box, axis, direction in ((one, axes[0], normal), (two, axes[1], -normal)):
+    for box, axis, direction in ((first, axes[0], normal), (second, axes[1], -normal)):
         middle = np.where(box.rotation.T @ direction >= 0.0, box.size, -box.size)
         middle[axis] = 0.0
         run = 2.0 * box.size[axis] * box.rotation[:, axis]
@@ -489,7 +493,9 @@ def _two_edges(index: int, one: Geoms, two: Geoms, axes: tuple[int, int], normal
     return Points(np.array([index]), middle[None], normal[None], np.array([depth]))
 
 
-def _two_faces(index: int, one: Geoms, two: Geoms, face: int, away: Array, order: float) -> Points:
+def _two_faces(
+    index: int, first: Geoms, two: Geoms, face: int, away: Array, order: float
+) -> Points:
     """Return the corners of the overlap of a face of one box with the facing one of another.
 
     Args:
@@ -500,18 +506,18 @@ def _two_faces(index: int, one: Geoms, two: Geoms, face: int, away: Array, order
         away: From the centre of ``one`` to that of ``two``, (3,) [m].
         order: 1 where ``one`` is the first box of the pair, else −1.
     """
-    normal = one.rotation[:, face] * (1.0 if one.rotation[:, face] @ away >= 0.0 else -1.0)
+    normal = first.rotation[:, face] * (1.0 if first.rotation[:, face] @ away >= 0.0 else -1.0)
     sides = [axis for axis in range(3) if axis != face]
     facing = two.rotation.T @ normal
-    other = int(np.abs(facing).argmax())
-    wide = [axis for axis in range(3) if axis != other]
-    middle = two.position - np.sign(facing[other]) * two.size[other] * two.rotation[:, other]
-    frame = one.rotation[:, sides]
+    second = int(np.abs(facing).argmax())
+    wide = [axis for axis in range(3) if axis != second]
+    middle = two.position - np.sign(facing[second]) * two.size[second] * two.rotation[:, second]
+    frame = first.rotation[:, sides]
     # the facing face in the plane of the reference face: centre, and half edges in columns
-    centre = (middle - one.position) @ frame
+    centre = (middle - first.position) @ frame
     edges = frame.T @ (two.rotation[:, wide] * two.size[wide])
-    flat = _polygon(one.size[sides], centre, edges)
-    top = normal @ one.position + one.size[face]
+    flat = _polygon(first.size[sides], centre, edges)
+    top = normal @ first.position + first.size[face]
     weights = (flat - centre) @ _inverse(edges).T
     on_two = middle + weights @ (two.rotation[:, wide] * two.size[wide]).T
     depth = top - on_two @ normal
@@ -528,26 +534,26 @@ def _inverse(matrix: Array) -> Array:
 
 def _polygon(size: Array, centre: Array, edges: Array) -> Array:
     """Return the corners of the overlap of a rectangle and a parallelogram, (n, 2)."""
-    two = centre + SQUARE @ edges.T
-    one = SQUARE * size
+    second = centre + SQUARE @ edges.T
+    first = SQUARE * size
     tolerance = 1.0 + 1e-9
-    in_one = (np.abs(two) <= size * tolerance).all(axis=1)
-    in_two = (np.abs((one - centre) @ _inverse(edges).T) <= tolerance).all(axis=1)
-    corners = np.concatenate([two[in_one], one[in_two], _crossings(one, two)])
+    in_one = (np.abs(second) <= size * tolerance).all(axis=1)
+    in_two = (np.abs((first - centre) @ _inverse(edges).T) <= tolerance).all(axis=1)
+    corners = np.concatenate([second[in_one], first[in_two], _crossings(first, second)])
     close = np.abs(corners[:, None] - corners[None]).max(axis=2) <= SAME
     return np.asarray(corners[~np.tril(close, -1).any(axis=1)])
 
 
-def _crossings(one: Array, two: Array) -> Array:
+def _crossings(first: Array, second: Array) -> Array:
     """Return the points where the edges of two polygons cross, (n, 2)."""
-    d1, d2 = one[NEXT] - one, two[NEXT] - two
-    r = two[None] - one[:, None]
+    d1, d2 = first[NEXT] - first, second[NEXT] - second
+    r = second[None] - first[:, None]
     area = d1[:, None, 0] * d2[None, :, 1] - d1[:, None, 1] * d2[None, :, 0]
     safe = np.where(np.abs(area) > TINY, area, np.inf)
     s = (r[..., 0] * d2[None, :, 1] - r[..., 1] * d2[None, :, 0]) / safe
     t = (r[..., 0] * d1[:, None, 1] - r[..., 1] * d1[:, None, 0]) / safe
     crossing = (s > 0.0) & (s < 1.0) & (t > 0.0) & (t < 1.0)
-    return np.asarray((one[:, None] + s[..., None] * d1[:, None])[crossing])
+    return np.asarray((first[:, None] + s[..., None] * d1[:, None])[crossing])
 
 
 KERNELS: dict[tuple[int, int], Kernel] = {

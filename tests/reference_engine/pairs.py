@@ -70,11 +70,11 @@ class GeomPairs:
         self.none: list[Batch] = []
 
     def _key(self, model: mujoco.MjModel, index: int) -> tuple[Kernel, int, int]:
-        one, two = (int(kind) for kind in self._kinds[index])
-        kernel = KERNELS.get((one, two))
+        first, second = (int(kind) for kind in self._kinds[index])
+        kernel = KERNELS.get((first, second))
         if kernel is None:
             raise BuildError(_unsupported(model, self.geoms[index].tolist()))
-        return (kernel, 0, 0) if kernel is segment_segment else (kernel, one, two)
+        return (kernel, 0, 0) if kernel is segment_segment else (kernel, first, second)
 
     def near(self, data: mujoco.MjData, margin: float) -> list[Batch]:
         """Return the pairs that are, or may be, within a margin [m]."""

@@ -44,10 +44,10 @@ def rig(
     data = mujoco.MjData(model)
     mujoco.mj_forward(model, data)
     geoms = [
-        (one, two)
-        for one in range(model.ngeom)
-        for two in range(one + 1, model.ngeom)
-        if model.geom_bodyid[one] != model.geom_bodyid[two]
+        (first, second)
+        for first in range(model.ngeom)
+        for second in range(first + 1, model.ngeom)
+        if model.geom_bodyid[first] != model.geom_bodyid[second]
     ]
     laws = Material(*(np.repeat(column, len(geoms)) for column in contact))
     pairs = GeomPairs(model, np.array(geoms), laws)

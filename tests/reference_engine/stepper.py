@@ -120,15 +120,15 @@ class TouchReader(ContactReader):
         touch, pairs = self._dynamics.touch, self._dynamics.pairs
         points, forces = touch.points, touch.forces
         for index, pair in enumerate(points.pair.tolist()):
-            (one, two), (first, second) = pairs.geoms[pair].tolist(), pairs.bodies[pair].tolist()
+            (item, two), (first, second) = pairs.geoms[pair].tolist(), pairs.bodies[pair].tolist()
             sign = 1.0
             if self._rank[first] > self._rank[second]:
-                one, two, first, second = two, one, second, first
+                item, two, first, second = two, item, second, first
                 sign = -1.0
             yield _Row(
                 first,
                 second,
-                pair=f"{self._geoms[one]}|{self._geoms[two]}",
+                pair=f"{self._geoms[item]}|{self._geoms[two]}",
                 point=_vector(points.point[index]),
                 normal=sign * points.normal[index],
                 separation=-float(points.depth[index]),

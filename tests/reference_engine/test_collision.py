@@ -24,10 +24,10 @@ def placed(model, data, geom):
     return Geoms(*(np.array(column) for column in frame))
 
 
-def gaps(one: str, two: str, seed: int, count: int) -> list[tuple[float, float]]:
+def gaps(first: str, second: str, seed: int, count: int) -> list[tuple[float, float]]:
     """Gaps of two shapes in random poses by the kernel and by MuJoCo [m]."""
     model = mujoco.MjModel.from_xml_string(
-        f"<mujoco><worldbody>{free(SHAPES[one])}{free(SHAPES[two])}</worldbody></mujoco>"
+        f"<mujoco><worldbody>{free(SHAPES[first])}{free(SHAPES[second])}</worldbody></mujoco>"
     )
     kernel = KERNELS[int(model.geom_type[0]), int(model.geom_type[1])]
     data, random, found = mujoco.MjData(model), np.random.default_rng(seed), []
@@ -54,24 +54,24 @@ def gaps(one: str, two: str, seed: int, count: int) -> list[tuple[float, float]]
         ("capsule", "box"),
     ],
 )
-def test_gaps_are_distances(one, two):
-    for gap, expected in gaps(one, two, seed=4, count=60):
+def test_gaps_are_distances(first, second):
+    for gap, expected in gaps(first, second, seed=4, count=60):
         assert gap == pytest.approx(expected, abs=1e-6)
 
 
 def separates(data, along: np.ndarray, *, round_side: bool) -> bool:
     """Whether a direction is normal to a face, two edges, or the side of the first shape."""
-    one, two = (data.geom_xmat[geom].reshape(3, 3).T for geom in (0, 1))
-    axes = np.concatenate([one, two, np.cross(one[:, None], two[None]).reshape(9, 3)])
+    first, second = (data.geom_xmat[geom].reshape(3, 3).T for geom in (0, 1))
+    axes = np.concatenate([first, second, np.cross(first[:, None], second[None]).reshape(9, 3)])
     axes /= np.linalg.norm(axes, axis=1, keepdims=True)
-    on_side = round_side and abs(float(one[2] @ along)) < 1e-6
+    on_side = round_side and abs(float(first[2] @ along)) < 1e-6
     return on_side or bool((np.abs(axes @ along) > 1.0 - 1e-9).any())
 
 
 @pytest.mark.parametrize("one", ["box", "cylinder"])
-def test_a_box_is_as_deep_as_it_was_pushed_in(one):
+def test_a_box_is_as_deep_as_it_was_pushed_in(item):
     """Faces, edges and corners of a box, pushed 0.1 mm in along the shortest way between shapes."""
-    bodies = free(SHAPES[one]) + free(SHAPES["box"])
+    bodies = free(SHAPES[item]) + free(SHAPES["box"])
     model = mujoco.MjModel.from_xml_string(f"<mujoco><worldbody>{bodies}</worldbody></mujoco>")
     kernel = KERNELS[int(model.geom_type[0]), int(model.geom_type[1])]
     data, random, line, checked = mujoco.MjData(model), np.random.default_rng(7), np.zeros(6), 0
@@ -81,7 +81,7 @@ def test_a_box_is_as_deep_as_it_was_pushed_in(one):
         mujoco.mj_kinematics(model, data)
         gap = mujoco.mj_geomDistance(model, data, 0, 1, 1.0, line)
         along = (line[3:] - line[:3]) / max(gap, 1e-9)
-        if gap < 1e-3 or not separates(data, along, round_side=one == "cylinder"):
+        if gap < 1e-3 or not separates(data, along, round_side=item == "cylinder"):
             continue
         for depth in (1e-4, -1e-4):
             data.qpos[7:10] -= (gap + depth) * along
@@ -91,7 +91,7 @@ def test_a_box_is_as_deep_as_it_was_pushed_in(one):
                 assert points.depth.max(initial=-1.0) < 0.0
                 continue
             # where a face of a box and an edge are nearly as near, the face carries a cylinder
-            loose = 1.0 if one == "box" else 300.0
+            loose = 1.0 if item == "box" else 300.0
             assert points.depth.max() == pytest.approx(1e-4, rel=1e-4 * loose)
             assert points.normal[points.depth.argmax()] == pytest.approx(along, abs=1e-3 * loose)
             data.qpos[7:10] += (gap + depth) * along

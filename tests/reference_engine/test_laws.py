@@ -132,8 +132,8 @@ def test_a_block_sticks_below_the_friction_angle_and_slides_above():
 
 def test_friction_decreases_to_its_dynamic_coefficient():
     speeds = np.array([0.0, 5e-5, 1e-4, 1e-3, 1.25e-3, 1.5e-3, 1.0])
-    one = law(friction=0.5, dynamic=0.3)
-    many = type(one)(*(np.repeat(column, len(speeds)) for column in one))
+    item = law(friction=0.5, dynamic=0.3)
+    many = type(item)(*(np.repeat(column, len(speeds)) for column in item))
     mu, slope = coefficient(speeds, many)
     assert mu == pytest.approx([0.0, 0.34375, 0.5, 0.5, 0.4, 0.3, 0.3])
     ahead, behind = (coefficient(speeds + step, many)[0] for step in (1e-9, -1e-9))

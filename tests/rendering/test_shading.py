@@ -236,12 +236,12 @@ def test_the_colour_of_a_link_is_that_of_its_skin_for_one_image(model, kind, noi
     data, links = posed(model, 0.1), np.flatnonzero(model.geom_group == SKINNED_GROUP)
     with open_renderer(model, *SKINS_SIZE, kind) as renderer:
         before = renderer.draw(data, CAMERA).astype(int)
-        one, both = (
+        item, both = (
             renderer.draw(data, CAMERA, colors={int(links[k]): green for k in chosen}).astype(int)
             for chosen in ([3], [3, -1])
         )
         after = renderer.draw(data, CAMERA).astype(int)
     assert np.abs(after - before).max() <= noise
-    first, either = ((np.abs(tinted - before) > 30).any(axis=-1) for tinted in (one, both))
-    assert (one[first].argmax(axis=-1) == 1).all()
+    first, either = ((np.abs(tinted - before) > 30).any(axis=-1) for tinted in (item, both))
+    assert (item[first].argmax(axis=-1) == 1).all()
     assert 0.3 * either.sum() < first.sum() < 0.7 * either.sum()

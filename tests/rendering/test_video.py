@@ -480,13 +480,13 @@ def test_the_speed_is_the_one_that_is_reported(held):
 def test_a_run_of_one_sample_is_a_standing_image(untouched):
     arrays = {name: values[:1] for name, values in untouched.trajectory().items()}
     names = ("joint_names", "actuator_names", "contact_bodies")
-    one = replace(untouched, **{k: v for k, v in arrays.items() if k not in names})
-    pacing = pace(one, 30)
-    assert (pacing.times == one.time[0]).all()
+    item = replace(untouched, **{k: v for k, v in arrays.items() if k not in names})
+    pacing = pace(item, 30)
+    assert (pacing.times == item.time[0]).all()
     assert pacing.speed == "real time"
     assert replace(pacing, slowdown=1.04).speed == "real time"
     assert replace(pacing, slowdown=0.5).speed == "2 times faster"
-    assert [time for time, _ in key_frames(one)] == [one.time[0]]
+    assert [time for time, _ in key_frames(item)] == [item.time[0]]
 
 
 def test_five_key_frames_of_a_grasp(held):

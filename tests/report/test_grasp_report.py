@@ -198,7 +198,7 @@ def test_a_hand_of_24_joints_is_drawn(draw, tmp_path):
 
 
 def test_only_what_touched_has_a_panel(held, tmp_path):
-    touched = {one.body for one in held.contacts if one.first_touch_s is not None}
+    touched = {contact.body for contact in held.contacts if contact.first_touch_s is not None}
     cells = contact_figures._cells(held, touched)
     assert set(cells.values()) == {body for body in touched if held.contact_of(body).finger}
     rows, columns = zip(*cells, strict=True)

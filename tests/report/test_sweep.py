@@ -130,7 +130,7 @@ def test_all_figures_are_drawn_where_everything_was_lost(draw, tmp_path):
 def test_where_everything_was_lost_nothing_is_best():
     gone = table(**GONE)
     assert [heading for heading, _ in extremes(plan(), gone)] == ["Not in the hand at the end"]
-    assert [one.reason for one in example_rows(gone, 2)] == [
+    assert [row.reason for row in example_rows(gone, 2)] == [
         "EJECTED",
         "next row",
     ]
@@ -150,7 +150,7 @@ def test_the_best_has_the_largest_margin_and_no_force_above_its_limit():
     assert [row[0] for row in last[1]] == ["5", "0"]
     assert over == ("Held, but force over its limit [–]", [["1", "3.1", "160", "0.5"]])
     assert gone[0] == "Not in the hand at the end"
-    best = {one.reason: one.position for one in example_rows(table(**columns), 3)}
+    best = {item.reason: item.position for item in example_rows(table(**columns), 3)}
     assert best["largest friction margin"] == 2
     assert "by friction margin, largest first" in sweep.ranking_text(table(**columns))
 
@@ -190,7 +190,7 @@ def labels_of(a_plan: SweepPlan, rows: Any, path: Path, monkeypatch: pytest.Monk
     def footnote(figure: Any, text: str) -> None:
         kept(figure, text)
         for panel in figure.axes:
-            texts.extend(one.get_text() for one in panel.texts)
+            texts.extend(item.get_text() for item in panel.texts)
             texts.extend((panel.get_xlabel(), panel.get_ylabel()))
         texts.append(text)
 
@@ -217,7 +217,7 @@ def test_the_figure_has_the_outcome_of_every_combination(tmp_path, monkeypatch):
 
 def test_repeats_and_further_axes_are_the_commonest_outcome(tmp_path, monkeypatch):
     outcomes = [["HELD"] * 6, ["HELD"] * 5 + ["DROPPED"], ["SLIPPING"] * 5 + ["DROPPED"]]
-    rows = pd.concat([table(outcome=one) for one in outcomes], ignore_index=True)
+    rows = pd.concat([table(outcome=outcome) for outcome in outcomes], ignore_index=True)
     text = labels_of(plan(repeats=3), rows, tmp_path / "a.png", monkeypatch).split("|")
     assert text[:6] == ["2 of 3"] * 6
     cells = drawn(tmp_path / "a.png")
@@ -296,12 +296,12 @@ def test_bars_have_the_intervals_of_their_rates(tmp_path, monkeypatch):
 
 
 def test_images_are_of_the_best_the_worst_and_one_of_every_end():
-    result = {one.position: one.reason for one in example_rows(table(), 3)}
+    result = {row.position: row.reason for row in example_rows(table(), 3)}
     assert result == {0: "smallest drift in the hand", 4: "EJECTED", 5: "largest drift in the hand"}
     more = example_rows(table(), 5)
-    assert [one.position for one in more] == sorted(one.position for one in more)
+    assert [item.position for item in more] == sorted(item.position for item in more)
     assert len(more) == 5
-    assert sum(one.reason == "next row" for one in more) == 2
+    assert sum(item.reason == "next row" for item in more) == 2
     assert len(example_rows(table(), 99)) == 6
     assert values_of(plan(), table(), 4) == "density 7860 kg/m³, friction 0.2"
 
@@ -315,7 +315,7 @@ def test_extremes_name_what_was_lost_apart():
 
 
 def test_captions_state_what_is_left_out(tmp_path):
-    shown = {one.title: one.caption for one in sweep._draw_table(plan(), table(), tmp_path)}
+    shown = {item.title: item.caption for item in sweep._draw_table(plan(), table(), tmp_path)}
     assert "1 of 6 grasps ended without the object" in shown["Measures"]
     assert "Success" not in shown
 
@@ -329,13 +329,13 @@ def test_lines_name_what_they_average(tmp_path, monkeypatch):
 
     def footnote(figure: Any, text: str) -> None:
         kept(figure, text)
-        notes.append(" ".join(one.get_text() for one in figure.texts))
+        notes.append(" ".join(item.get_text() for item in figure.texts))
 
     monkeypatch.setattr(style, "footnote", footnote)
     draw = sweep_figures.draw_lines
     draw(plan(), table(), tmp_path / "a.png")
-    one, two = table(**{"object.radius": [0.02] * 6}), table(**{"object.radius": [0.03] * 6})
-    both = pd.concat([one, two], ignore_index=True)
+    first, second = table(**{"object.radius": [0.02] * 6}), table(**{"object.radius": [0.03] * 6})
+    both = pd.concat([first, second], ignore_index=True)
     draw(plan(axes=(*plan().axes, THIRD)), both, tmp_path / "a.png")
     repeated = pd.concat([table(), table()], ignore_index=True)
     draw(plan(repeats=2), repeated, tmp_path / "a.png")
@@ -364,7 +364,7 @@ def test_a_measure_that_never_differs_is_a_sentence_and_no_panel(tmp_path):
     still = table(rotation_rad=[0.5] * 4 + [FALL, 0.5])  # the lost one does not count
     assert constant_text(still) == "Equal in all grasps: rotation 28.65 °."
     assert "rotation" not in [measure.name for measure in draw_measures(still)]
-    shown = {one.title: one.caption for one in sweep._draw_table(plan(), still, tmp_path)}
+    shown = {item.title: item.caption for item in sweep._draw_table(plan(), still, tmp_path)}
     assert shown["Measures"].endswith("Equal in all grasps: rotation 28.65 °.")
     assert not any("rotation" in row for row in drawn(tmp_path / "lines.png")[0])
 
@@ -372,7 +372,7 @@ def test_a_measure_that_never_differs_is_a_sentence_and_no_panel(tmp_path):
 @pytest.mark.slow
 def test_rates_are_drawn_where_outcomes_are_random_and_differ(tmp_path):
     def titles(a_plan: SweepPlan, **columns: list[Any]) -> list[str]:
-        return [one.title for one in sweep._draw_table(a_plan, table(**columns), tmp_path)]
+        return [item.title for item in sweep._draw_table(a_plan, table(**columns), tmp_path)]
 
     noisy = plan(noise=PoseNoise(position=1e-3))
     assert titles(plan()) == ["Outcomes", "Measures"]

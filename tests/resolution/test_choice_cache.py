@@ -39,11 +39,11 @@ def scene(described: sg.GraspObject = BALL) -> sg.GraspScene:
     return sg.GraspScene(hand=sg.load_hand("underactuated_1"), object=described, adapt_grasp=True)
 
 
-def resolved(one: sg.GraspScene) -> sg.GraspScene:
+def resolved(item: sg.GraspScene) -> sg.GraspScene:
     object_grasp._choose.cache_clear()  # as in another process
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return sg.resolve(one).scene
+        return sg.resolve(item).scene
 
 
 @pytest.mark.slow
@@ -80,10 +80,10 @@ def test_files_count_by_content_and_not_by_path(tmp_path: Path) -> None:
     source = sg.assets.root() / "objects" / "meshes" / "pear.obj"
     shutil.copy(source, first)
     shutil.copy(source, second)
-    one, other = (
+    item, other = (
         scene(sg.load_object(file, density=300.0).replace(name="it")) for file in (first, second)
     )
-    keep_choice(one, {"grasp": "power", "preset": {}})
+    keep_choice(item, {"grasp": "power", "preset": {}})
     assert read_choice(other) is not None
     second.write_bytes(second.read_bytes() + b"\n")
     assert read_choice(scene(sg.load_object(second, density=300.0).replace(name="it"))) is None

@@ -148,7 +148,7 @@ def test_left_and_right_hands_have_mirrored_grasps(pair: tuple[Hand, Hand], gras
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("described", [BALL, UNEVEN], ids=lambda one: one.name)
+@pytest.mark.parametrize("described", [BALL, UNEVEN], ids=lambda item: item.name)
 def test_left_and_right_hands_hold_an_object_alike(
     pair: tuple[Hand, Hand], described: sg.GraspObject
 ) -> None:
@@ -188,7 +188,9 @@ def test_a_larger_ball_is_farther_from_the_palm(hand: Hand) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "described", [BALL, BOX, pytest.param(LARGE, marks=pytest.mark.slow)], ids=lambda one: one.name
+    "described",
+    [BALL, BOX, pytest.param(LARGE, marks=pytest.mark.slow)],
+    ids=lambda item: item.name,
 )
 @pytest.mark.parametrize("grasp", ["power", "precision"])
 def test_no_object_starts_inside_the_hand(

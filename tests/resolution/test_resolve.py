@@ -44,7 +44,7 @@ def plain() -> sg.GraspScene:
 
 
 def sources(resolved: ResolvedScene) -> dict[str, str]:
-    return {one.field: one.source for one in resolved.values}
+    return {value.field: value.source for value in resolved.values}
 
 
 @pytest.mark.parametrize("field", FIELDS)
@@ -142,7 +142,7 @@ def test_a_result_holds_the_values_and_is_repeated_from_them(tmp_path: Path) -> 
     result = sg.simulate(plain(), quality_rate=None)
     result.save(tmp_path)
     loaded = sg.load_result(tmp_path)
-    plain_values = [one.model_dump(mode="json") for one in result.resolved.values]
-    assert [one.model_dump(mode="json") for one in loaded.resolved.values] == plain_values
+    plain_values = [value.model_dump(mode="json") for value in result.resolved.values]
+    assert [value.model_dump(mode="json") for value in loaded.resolved.values] == plain_values
     again = sg.simulate(loaded.resolved, quality_rate=None)
     assert again.trajectory_sha256 == result.trajectory_sha256

@@ -65,7 +65,7 @@ def holds(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> Callable[..., list[
 def test_the_pressure_is_the_middle_of_those_that_hold(holds: Callable[..., list[float]]) -> None:
     tried = holds((60.0, 250.0))
     pressure = resolved(pick((NARROW, NARROW, 0.06))).preset.pressure
-    held = [one for one in tried if 60e3 <= one <= 250e3]
+    held = [item for item in tried if 60e3 <= item <= 250e3]
     assert len(held) == 4
     assert pressure == held[1]
     np.testing.assert_allclose(np.sqrt(held[0] * held[2]), pressure, rtol=0.02)

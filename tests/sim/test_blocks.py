@@ -73,15 +73,15 @@ def test_blocks_are_their_samples_one_by_one(name: str, monkeypatch: pytest.Monk
     assert together.events == alone.events
     assert together.events
     for field in ("time", "qpos", "control", "force", "in_contact"):
-        one, other = getattr(together.recording, field), getattr(alone.recording, field)
-        np.testing.assert_array_equal(one[:rows], other[:rows], err_msg=field)
+        first, second = getattr(together.recording, field), getattr(alone.recording, field)
+        np.testing.assert_array_equal(first[:rows], second[:rows], err_msg=field)
     for field in ("qpos", "qvel", "qacc_warmstart", "ctrl", "sensordata", "efc_force"):
-        one, other = getattr(together.data, field), getattr(alone.data, field)
-        np.testing.assert_array_equal(one, other, err_msg=field)
+        first, second = getattr(together.data, field), getattr(alone.data, field)
+        np.testing.assert_array_equal(first, second, err_msg=field)
     assert together.contact_points() == alone.contact_points()
     for field in ("force", "row", "timestep"):
-        one, other = getattr(together.peaks, field), getattr(alone.peaks, field)
-        np.testing.assert_array_equal(one, other, err_msg=field)
+        first, second = getattr(together.peaks, field), getattr(alone.peaks, field)
+        np.testing.assert_array_equal(first, second, err_msg=field)
 
 
 def test_what_runs_sample_by_sample() -> None:
@@ -111,10 +111,10 @@ def test_a_run_that_diverges_in_a_block_is_reported_as_one_by_one(
     assert together.diverged
     assert alone.diverged
     assert together.engine_warnings == alone.engine_warnings
-    one, other = (result_of(run, [], 0.0) for run in (together, alone))
-    assert one.trajectory_sha256 == other.trajectory_sha256
-    assert one.message == other.message
-    assert one.warnings == other.warnings
+    first, second = (result_of(run, [], 0.0) for run in (together, alone))
+    assert first.trajectory_sha256 == second.trajectory_sha256
+    assert first.message == second.message
+    assert first.warnings == second.warnings
 
 
 def test_warnings_of_steps_that_are_set_back_are_not_counted(
@@ -142,7 +142,7 @@ def test_a_runner_simulates_as_single_runs() -> None:
         for radius in (0.026, 0.032)
     ]
     requested = [*balls, ValueError("no scene"), pinch(object_position=(0.0, 0.0, 0.0))]
-    results = [one.result for one in SceneRunner(quality_rate=0.0).simulate(requested)]
+    results = [item.result for item in SceneRunner(quality_rate=0.0).simulate(requested)]
     assert len(results) == len(requested)
     for scene, result in zip(requested, results, strict=True):
         if isinstance(scene, Exception):

@@ -96,7 +96,7 @@ def test_shipped_grasps_do_not_creep(density: float, grasp: str) -> None:
 
 def test_stiffness_holds_where_servos_are_at_their_limits() -> None:
     model = sg.simulate(sg.load_scene("fingers_meet")).contact_model
-    assert {one.actuator for one in model.saturated} == {"F1_J1", "F2_J1", "F3_J1", "F4_J1"}
+    assert {item.actuator for item in model.saturated} == {"F1_J1", "F2_J1", "F3_J1", "F4_J1"}
     assert len([pair for pair in model.pairs if not pair.second.startswith("object")]) >= 2
     for pair in model.pairs:
         if pair.touching:

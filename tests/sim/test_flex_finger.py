@@ -195,9 +195,8 @@ def test_rods_converge_to_the_chain(pressure: float, tmp_path: Path) -> None:
     tips = [rod_at_rest(pressure, edges) for edges in EDGES]
     errors = [float(np.linalg.norm(tip - exact)) / LENGTH for tip, _ in tips]
     costs = ", ".join(f"{seconds:.3f} s" for _, seconds in tips)
-    print(
-        f"{pressure:g} Pa: tips {', '.join(f'{100 * one:.2f} %' for one in errors)} away, {costs}"
-    )
+    parts = ", ".join(f"{100 * error:.2f} %" for error in errors)
+    print(f"{pressure:g} Pa: tips {parts} away, {costs}")
     np.testing.assert_allclose(np.divide(errors[:-1], errors[1:]), 2.0, rtol=0.05)
     limit = 2.0 * tips[-1][0] - tips[-2][0]
     assert np.linalg.norm(limit - exact) / LENGTH < 2e-3

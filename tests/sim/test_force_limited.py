@@ -219,12 +219,12 @@ def test_a_thumb_against_four_fingers_keeps_its_limit(hand: str, obj: str, force
     )
     result = sg.simulate(scene)
     assert result.status is sg.GraspStatus.CLOSED
-    reached = {one.finger: one for one in result.reached_forces}
+    reached = {reached_force.finger: reached_force for reached_force in result.reached_forces}
     assert len(reached) >= 3
-    assert all(one.force_N <= 1.05 * force for one in reached.values())
-    weak = [one for one in reached.values() if one.force_N < RELEASE_RATIO * force]
-    assert any(one.force_N >= RELEASE_RATIO * force for one in reached.values())
-    assert all(one.reason for one in weak)
+    assert all(item.force_N <= 1.05 * force for item in reached.values())
+    weak = [item for item in reached.values() if item.force_N < RELEASE_RATIO * force]
+    assert any(item.force_N >= RELEASE_RATIO * force for item in reached.values())
+    assert all(item.reason for item in weak)
 
 
 @pytest.mark.slow
@@ -233,10 +233,14 @@ def test_the_table_of_limits_is_saved(tmp_path: Path) -> None:
     result.save(tmp_path)
     assert len(result.reached_forces) == 4
     assert sg.load_result(tmp_path).reached_forces == result.reached_forces
-    for one in result.reached_forces:
-        assert (one.limit_N, one.reason, one.exceeds) == (3.0, "", False)
-        row = result.normal_force[-10:, result.contact_bodies.tolist().index(one.body)]
-        assert one.force_N == pytest.approx(row.mean())
+    for reached_force in result.reached_forces:
+        assert (reached_force.limit_N, reached_force.reason, reached_force.exceeds) == (
+            3.0,
+            "",
+            False,
+        )
+        row = result.normal_force[-10:, result.contact_bodies.tolist().index(reached_force.body)]
+        assert reached_force.force_N == pytest.approx(row.mean())
     assert sg.simulate(pinch()).reached_forces == ()
 
 

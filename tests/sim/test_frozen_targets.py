@@ -56,8 +56,8 @@ def test_a_controller_that_stays_on_closes_further(jaw: sg.Hand) -> None:
     scene = pinched(jaw, 3.7, 0.5, success=sg.SuccessCriterion(max_drop=0.05, max_rotation=0.26))
     closure = sg.PositionIncrementClosure(rates=0.05)
     moved = []
-    for one in (closure, closure.replace(stays_on=True)):
-        result = sg.simulate(scene.replace(closure=one), quality_rate=None)
+    for item in (closure, closure.replace(stays_on=True)):
+        result = sg.simulate(scene.replace(closure=item), quality_rate=None)
         begin = int(np.searchsorted(result.time, result.hold.start_s - 1e-9))
         moved.append(np.abs(result.joint_target[-1] - result.joint_target[begin + 1]).max())
     assert moved[0] == 0.0

@@ -267,7 +267,7 @@ def test_the_plan_of_an_action_is_that_of_the_law(
     expected = trial.start
     for row in episode.plan(values).targets.tolist():
         expected = next_targets(
-            expected, increments.tolist(), [True] * ACTUATORS, *(one.tolist() for one in limits)
+            expected, increments.tolist(), [True] * ACTUATORS, *(limit.tolist() for limit in limits)
         )
         assert row == expected
 

@@ -208,8 +208,8 @@ def share(part: float) -> LoadBalance:
     """A load of 10 N, of which the hand bears a part and a table the rest."""
     bearers = [("hand", "hand", part), ("table", "surroundings", 1.0 - part)]
     made = (
-        Bearer(name=name, kind=kind, force_N=(0, 0, 10 * one), fraction=one)
-        for name, kind, one in bearers
+        Bearer(name=name, kind=kind, force_N=(0, 0, 10 * item), fraction=item)
+        for name, kind, item in bearers
     )
     return LoadBalance(load_N=(0.0, 0.0, -10.0), bearers=tuple(made))
 

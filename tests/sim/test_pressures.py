@@ -26,7 +26,8 @@ def lagged(lag: PressureLag | None, **fields: object) -> sg.GraspScene:
     """The soft gripper on a ball, with a lag of each finger."""
     hand = sg.load_hand("soft_gripper")
     fingers = tuple(
-        one.replace(finger=one.finger.replace(pressure_lag=lag)) for one in hand.soft_fingers
+        soft_finger.replace(finger=soft_finger.finger.replace(pressure_lag=lag))
+        for soft_finger in hand.soft_fingers
     )
     hand = hand.replace(soft_fingers=fingers)
     return sg.GraspScene(hand=hand, object=sg.load_object("sphere"), grasp="precision", **fields)
@@ -80,13 +81,13 @@ def test_a_grasp_closes_later_by_the_lag() -> None:
     plain, slow = sg.simulate(lagged(None)), sg.simulate(lagged(LAG))
     assert slow.outcome is plain.outcome
     half = [
-        float(one.time[np.argmax(one.pressure[:, 0] > 0.5 * HIGH)])  # type: ignore[index]
-        for one in (plain, slow)
+        float(item.time[np.argmax(item.pressure[:, 0] > 0.5 * HIGH)])  # type: ignore[index]
+        for item in (plain, slow)
     ]
     # behind a ramp a lag of first order is late by dead time and time constant
     assert half[1] - half[0] == pytest.approx(DEAD + FILL, abs=2e-3)
     assert slow.pressure[-1] == pytest.approx(plain.pressure[-1])
-    first = [int(np.argmax(one.in_contact.any(axis=1))) for one in (plain, slow)]
+    first = [int(np.argmax(item.in_contact.any(axis=1))) for item in (plain, slow)]
     assert (first[1] - first[0]) * 1e-3 == pytest.approx(DEAD + FILL, abs=0.02)
 
 
@@ -140,11 +141,11 @@ def stiffening(value: float, pressure: float | None = None) -> sg.GraspScene:
     """The soft gripper, whose fingers stiffen, or have the stiffness at a pressure."""
     hand = sg.load_hand("soft_gripper")
     fingers = []
-    for one in hand.soft_fingers:
-        joints = tuple(j.replace(damping=2.0 * j.damping) for j in one.finger.joints)
-        finger = one.finger.replace(stiffness_pressure=value, joints=joints)
+    for soft_finger in hand.soft_fingers:
+        joints = tuple(j.replace(damping=2.0 * j.damping) for j in soft_finger.finger.joints)
+        finger = soft_finger.finger.replace(stiffness_pressure=value, joints=joints)
         fingers.append(
-            one.replace(finger=finger if pressure is None else finger.at_pressure(pressure))
+            soft_finger.replace(finger=finger if pressure is None else finger.at_pressure(pressure))
         )
     hand = hand.replace(soft_fingers=tuple(fingers))
     return sg.GraspScene(hand=hand, object=sg.load_object("sphere"), grasp="precision")
@@ -186,11 +187,11 @@ def test_stiffening_is_a_moment_of_the_pressure() -> None:
     np.testing.assert_allclose(data.qfrc_spring, before * (1.0 + STIFFENING * pressure))
     finger = stiffening(STIFFENING).hand.soft_fingers[0].finger
     fixed = finger.at_pressure(pressure)
-    shapes = [sg.equilibrium(one, pressure=pressure, error_estimate=False).joint_angles
-              for one in (finger, fixed, finger.replace(stiffness_pressure=0.0))]  # fmt: skip
+    shapes = [sg.equilibrium(item, pressure=pressure, error_estimate=False).joint_angles
+              for item in (finger, fixed, finger.replace(stiffness_pressure=0.0))]  # fmt: skip
     np.testing.assert_allclose(shapes[0], shapes[1], rtol=1e-9)
     assert shapes[2].sum() > 1.1 * shapes[0].sum()
-    forces = [blocked_force(one, [pressure])[0] for one in (finger, fixed)]
+    forces = [blocked_force(item, [pressure])[0] for item in (finger, fixed)]
     assert forces[0] == pytest.approx(forces[1])
 
 

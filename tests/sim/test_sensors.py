@@ -143,9 +143,9 @@ def test_the_seed_decides_the_noise_and_not_the_truth() -> None:
 
 
 def test_the_noise_of_a_sensor_does_not_depend_on_the_others() -> None:
-    one = grasp(skins(noise=0.05)[2]).sensors["skin_F3_P3"].values
+    item = grasp(skins(noise=0.05)[2]).sensors["skin_F3_P3"].values
     among = grasp(*skins(noise=0.05)).sensors
-    np.testing.assert_array_equal(one, among["skin_F3_P3"].values)
+    np.testing.assert_array_equal(item, among["skin_F3_P3"].values)
     errors = [among[f"skin_{tip}"].values - among[f"skin_{tip}"].truth for tip in TIPS[:2]]
     assert abs((errors[0] * errors[1]).mean()) < 5 * 0.05**2 / math.sqrt(errors[0].size)
 

@@ -132,12 +132,12 @@ def test_targets_are_those_that_its_contacts_allow_bit_for_bit(result: sg.GraspR
     for row, held in enumerate(result.in_contact.astype(int).tolist()):
         positions = result.joint_position[row].tolist()
         free = free_actuators(layout.stops, held)
-        new = [one and not now for one, now in zip(before, free, strict=True)]
+        new = [item and not now for item, now in zip(before, free, strict=True)]
         targets = grip_targets(targets, positions, new, layout.stops, layout.leads, held)
         targets = next_targets(targets, layout.increments.tolist(), free, *limits)
         assert result.joint_target[row].tolist() == targets, row
         if row == closed_rows or (row % GRIP_INTERVAL == 0 < row < closed_rows):
-            old = [not one for one in free]
+            old = [not item for item in free]
             targets = grip_targets(targets, positions, old, layout.stops, layout.leads, held)
         before = free
 
@@ -289,8 +289,8 @@ def test_a_short_run_is_timed_out() -> None:
 
 
 def test_an_object_that_is_flicked_away_is_ejected() -> None:
-    one = (True,) * 3 + (False,) * 9
-    closure = sg.PositionIncrementClosure(rates=(3.0, 0.5, 0.5), active=one)
+    item = (True,) * 3 + (False,) * 9
+    closure = sg.PositionIncrementClosure(rates=(3.0, 0.5, 0.5), active=item)
     assert sg.simulate(pinch(closure=closure, duration=1.5)).status is sg.GraspStatus.EJECTED
 
 

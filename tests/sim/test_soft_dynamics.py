@@ -152,7 +152,7 @@ def test_all_of_the_damping_is_c_plus_hk(release: sg.description.FingerRelease) 
     times = [
         settling(motion.time, motion.tip[:, 1], "band-5%").time
         for motion in (
-            release_motion(one) for one in (release, release.replace(webots_timestep=None))
+            release_motion(item) for item in (release, release.replace(webots_timestep=None))
         )
     ]
     assert times[1] > 1.2 * times[0]
@@ -166,7 +166,7 @@ def test_the_linear_mode_is_that_of_its_formulas(release: sg.description.FingerR
     assert mode.frequency < rate / (2 * np.pi) < mode.frequency / np.sqrt(1 - mode.ratio**2) * 1.01
     assert mode.decay == pytest.approx(mode.ratio * rate, rel=0.01)
     steps = [linear_mode(finger, step) for step in (1e-3, 1e-4, 1e-5)]
-    errors = [abs(one.frequency - mode.frequency) for one in steps]
+    errors = [abs(item.frequency - mode.frequency) for item in steps]
     assert errors[0] / errors[1] == pytest.approx(10, rel=0.1)
     assert errors[1] / errors[2] == pytest.approx(10, rel=0.1)
 

@@ -128,7 +128,7 @@ def test_bending_to_all_sides_converges_with_the_square_of_the_cells() -> None:
         ).tip_position
         for joints in (8, 16, 32, 64)
     ]  # fmt: skip
-    steps = [np.linalg.norm(one - other) for one, other in pairwise(tips)]
+    steps = [np.linalg.norm(first - second) for first, second in pairwise(tips)]
     assert steps[0] < 0.015
     assert [math.log2(before / after) for before, after in pairwise(steps)] == pytest.approx(
         [2.0, 2.0], abs=0.05

@@ -44,9 +44,9 @@ def test_ode_presses_a_box_against_a_wall_as_mujoco_does() -> None:
     assert ours.held
     assert theirs.held
     assert theirs.other_contacts == ()
-    for one, other in zip(ours.contacts, theirs.contacts, strict=True):
-        assert other.normal_force_N == pytest.approx(one.normal_force_N, rel=0.1)
-        assert other.object == one.object
+    for contact, other in zip(ours.contacts, theirs.contacts, strict=True):
+        assert other.normal_force_N == pytest.approx(contact.normal_force_N, rel=0.1)
+        assert other.object == contact.object
 
 
 @pytest.mark.parametrize("backend", ["ode"])
@@ -191,14 +191,14 @@ def test_a_hand_that_takes_only_the_second_object_has_not_closed_on_the_first() 
 
 def test_mirrored_objects_move_mirrored() -> None:
     result = sg.simulate(side_by_side())
-    one, other = (np.array(motion.final_position_m) for motion in result.objects)
-    assert other == pytest.approx(one * [1, -1, 1], abs=1e-9)
+    first, second = (np.array(motion.final_position_m) for motion in result.objects)
+    assert second == pytest.approx(first * [1, -1, 1], abs=1e-9)
     swapped = side_by_side().replace(
         object_position=(0, -0.02, -0.085),
         objects=(side_by_side().objects[0].replace(position=(0, 0.02, -0.085)),),
     )
     again = sg.simulate(swapped)
-    assert again.object.final_position_m == pytest.approx(tuple(one * [1, -1, 1]), abs=1e-9)
+    assert again.object.final_position_m == pytest.approx(tuple(first * [1, -1, 1]), abs=1e-9)
 
 
 def placed(
@@ -269,10 +269,10 @@ def test_a_further_object_needs_a_position(golden: Golden) -> None:
 def test_names_are_numbered_where_they_are_not_specified_and_refused_where_they_clash(
     golden: Golden,
 ) -> None:
-    one = sg.description.PlacedObject(object=ball(), position=(1, 0, 0))
-    scene = pinch(objects=(one, one.replace(position=(2, 0, 0)), one.replace(name="mine")))
+    item = sg.description.PlacedObject(object=ball(), position=(1, 0, 0))
+    scene = pinch(objects=(item, item.replace(position=(2, 0, 0)), item.replace(name="mine")))
     assert scene.object_names == ("ball", "ball2", "ball3", "mine")
-    golden.refused(lambda: pinch(objects=(one.replace(name="ball"),)), "objects[0].name")
+    golden.refused(lambda: pinch(objects=(item.replace(name="ball"),)), "objects[0].name")
 
 
 # Tables, walls, blocks and gravity of any direction: statics, friction, grasps that use them.

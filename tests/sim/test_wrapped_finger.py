@@ -31,7 +31,7 @@ def wrapped() -> sg.GraspResult:
 
 @pytest.mark.slow
 def test_all_links_of_a_wrapped_finger_are_in_contact() -> None:
-    assert len([one.body for one in wrapped().contacts if one.in_contact]) >= JOINTS - 1
+    assert len([contact.body for contact in wrapped().contacts if contact.in_contact]) >= JOINTS - 1
 
 
 def test_forces_along_a_wrapped_finger_are_those_of_rod_theory() -> None:

@@ -41,9 +41,9 @@ def test_friction_holds_from_its_critical_coefficient_on(
 @pytest.mark.parametrize(
     ("hand", "mass", "friction"),
     [
-        one
-        for one in product(HANDS, MASSES, FRICTIONS)
-        if one != ("two_finger_planar", MASSES[1], 0.02)  # 0.06 m/s² count as no load
+        item
+        for item in product(HANDS, MASSES, FRICTIONS)
+        if item != ("two_finger_planar", MASSES[1], 0.02)  # 0.06 m/s² count as no load
     ],
 )
 def test_every_friction_is_critical_at_its_load(hand: str, mass: float, friction: float) -> None:

@@ -103,7 +103,7 @@ def by_laws(trial: Trial) -> Track:
         if any(flags.changes):
             track.changes[row] = flags.changes
         if row and row % laws.GRIP_INTERVAL == 0:
-            targets = grip([not one for one in free])
+            targets = grip([not item for item in free])
     return track
 
 

@@ -41,12 +41,12 @@ def synthetic_releases(
     experiments = VirtualExperiments(CalibrationProblem(finger=finger))
     time, heights = experiments.released(parameters[0], parameters[1], requested)
     rng, releases = np.random.default_rng(seed), []
-    for one, height in zip(requested, heights[0], strict=True):
+    for item, height in zip(requested, heights[0], strict=True):
         tracked = height + noise * rng.standard_normal(len(height))
         settling_result = settling(time, height, rule)
         settled = {"overshoots": settling_result.overshoots, "settling_time": settling_result.time}
         releases.append(
-            one.replace(
+            item.replace(
                 times=tuple(time.tolist()),
                 heights=tuple(tracked.tolist()),
                 **(settled if settling_result.time > 0.0 else {}),

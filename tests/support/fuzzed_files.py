@@ -172,9 +172,9 @@ def shipped(name: str, *others: str) -> Callable[[Path], Path]:
 
     def make(target: Path) -> Path:
         source = assets.root() / name
-        for one in (source, *map(source.with_name, others)):
-            copy = shutil.copytree if one.is_dir() else shutil.copy
-            copy(one, target / one.name)
+        for item in (source, *map(source.with_name, others)):
+            copy = shutil.copytree if item.is_dir() else shutil.copy
+            copy(item, target / item.name)
         return target / source.name
 
     return make

@@ -85,7 +85,7 @@ class PhotoRig:
         """Film a motion."""
         for number, first in enumerate(range(0, len(angles) - shutter + 1, shutter)):
             frame = self.with_(seed=self.seed + number)
-            drawn = [frame._drawn(one) for one in angles[first : first + shutter]]
+            drawn = [frame._drawn(angle) for angle in angles[first : first + shutter]]
             yield frame._developed(np.mean(drawn, axis=0))
 
     def empty(self) -> Image:

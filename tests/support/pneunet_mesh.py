@@ -73,7 +73,7 @@ def finger_mesh(shape: FingerShape) -> trimesh.Trimesh:
         return _surface(_loft(outer))
     opening = inner[0] if shape.inlet else None
     parts = [_loft(outer, start=opening is None)]
-    parts += [_flipped(_loft(one, start=one is not opening)) for one in inner]
+    parts += [_flipped(_loft(item, start=item is not opening)) for item in inner]
     if opening is not None:
         parts.append(_ring(outer[0], opening[0]))
     return _surface(*parts)
@@ -184,8 +184,8 @@ def _loft(rings: Array, *, start: bool = True) -> Part:
         if ring == 0 and not start:
             continue
         vertices.append(rings[ring].mean(axis=0)[None])
-        one, two = number[ring], np.roll(number[ring], -1)
-        fan = np.stack([np.full(points, middles), one, two], -1)
+        first, second = number[ring], np.roll(number[ring], -1)
+        fan = np.stack([np.full(points, middles), first, second], -1)
         faces.append(fan if ahead else fan[:, ::-1])
         middles += 1
     return np.vstack(vertices), np.vstack(faces)

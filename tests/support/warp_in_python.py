@@ -90,7 +90,7 @@ def module() -> ModuleType:
         "array": array, "array2d": array, "array3d": array, "zeros": zeros, "launch": launch,
         "struct": Struct, "func": lambda function: function,
         "kernel": lambda **_: lambda function: function, "tid": lambda: thread[0],
-        "constant": lambda value: value, "where": lambda one, yes, no: yes if one else no,
+        "constant": lambda value: value, "where": lambda item, yes, no: yes if item else no,
         "min": min, "max": max, "abs": abs, "sqrt": np.sqrt,
         "int32": int, "float32": np.float32, "float64": np.float64,
         "types": SimpleNamespace(vector=lambda length, dtype: Vector(size=length, kind=dtype)),

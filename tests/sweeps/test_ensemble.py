@@ -58,7 +58,7 @@ def test_equal_fingers_have_bands_without_width(tmp_path) -> None:
     result = grasp_ensemble(scene(), saved(tmp_path, spread=0.0), 2, workers=1, out=tmp_path)
     assert load_ensemble_result(tmp_path) == result
     assert sum(result.outcomes.values()) == result.size == 2
-    assert all(one.low == one.median == one.high for one in result.bands)
+    assert all(band.low == band.median == band.high for band in result.bands)
     np.testing.assert_allclose(result.displacement.low, result.displacement.high, atol=1e-12)
     assert result.success_low <= result.succeeded / 2 <= result.success_high
     assert (tmp_path / "ensemble" / "sweep.csv").is_file()

@@ -51,10 +51,10 @@ def test_other_axes_are_compiled_once_a_value(made: list[Family]) -> None:
     shared = PlanFamilies(swept)
     compiled = [shared.compiled(row) for row in range(swept.size)]
     assert [family.size for family in made] == [6, 6, 6]
-    for row, one in enumerate(compiled):
+    for row, item in enumerate(compiled):
         expected = sg.resolve(scene_of_row(swept, row))
-        assert one.scene == expected.scene
-        assert one.resolved.values == expected.values
+        assert item.scene == expected.scene
+        assert item.resolved.values == expected.values
 
 
 @pytest.mark.parametrize(

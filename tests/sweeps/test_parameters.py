@@ -175,13 +175,13 @@ def test_noise_rotates_about_axes_of_the_world(axis: int) -> None:
     angle = 0.2
     noise = StartNoise((0.0, 0.0, 0.0), tuple(np.eye(3)[axis] * angle))
     before, after = (
-        transform(quaternion=object_pose(scene_of(turned, {}, one)).quaternion)[:3, :3]
-        for one in (None, noise)
+        transform(quaternion=object_pose(scene_of(turned, {}, item)).quaternion)[:3, :3]
+        for item in (None, noise)
     )
     # a point of the object keeps its coordinate along the axis and rotates about it by the angle
     for point, moved in zip(before.T, after.T, strict=True):
         assert moved[axis] == pytest.approx(point[axis], abs=1e-12)
-        start, end = (np.delete(one, axis) @ [1.0, 1.0j] for one in (point, moved))
+        start, end = (np.delete(item, axis) @ [1.0, 1.0j] for item in (point, moved))
         assert end == pytest.approx(start * np.exp((-1j if axis == 1 else 1j) * angle))
 
 

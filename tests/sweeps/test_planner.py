@@ -61,11 +61,11 @@ def planned() -> PlannedGrasps:
 
 def test_poses_are_uniform_over_all_rotations() -> None:
     drawn = candidates_of(plan(candidates=MANY))
-    directions = np.array([one.direction for one in drawn])
+    directions = np.array([item.direction for item in drawn])
     assert 3 * MANY * float(np.square(directions.mean(axis=0)).sum()) < chi2.ppf(0.999, 3)
-    assert kstest([(one.roll / math.pi + 1) / 2 for one in drawn], "uniform").pvalue > 1e-3
+    assert kstest([(item.roll / math.pi + 1) / 2 for item in drawn], "uniform").pvalue > 1e-3
     # of uniform rotations the four parts of the quaternion are alike and not correlated
-    rotations = Rotation.from_matrix([one.pose[:3, :3] for one in drawn]).as_quat()
+    rotations = Rotation.from_matrix([item.pose[:3, :3] for item in drawn]).as_quat()
     assert rotations.T @ rotations / MANY == pytest.approx(
         np.eye(4) / 4, abs=4 / math.sqrt(24 * MANY)
     )
@@ -76,24 +76,24 @@ def test_poses_are_uniform_over_all_rotations() -> None:
 
 def test_the_direction_is_where_the_hand_is_seen_from_the_object() -> None:
     scene = pinch(object_euler=(0.3, -0.5, 1.1))
-    for one in candidates_of(plan(scene=scene, poses=sg.description.PoseSampling(offset=0.0))):
+    for item in candidates_of(plan(scene=scene, poses=sg.description.PoseSampling(offset=0.0))):
         # the finger bases are straight above the grasp's centre
-        middle = np.linalg.inv(one.pose) @ [0.0, 0.0, 0.0, 1.0]
-        assert middle[:3] / np.linalg.norm(middle[:3]) == pytest.approx(one.direction, abs=1e-9)
+        middle = np.linalg.inv(item.pose) @ [0.0, 0.0, 0.0, 1.0]
+        assert middle[:3] / np.linalg.norm(middle[:3]) == pytest.approx(item.direction, abs=1e-9)
 
 
 def test_what_is_switched_off_stays_as_in_the_scene() -> None:
     still = sg.description.PoseSampling(cone=0.0, roll=0.0, offset=0.0)
-    for one in candidates_of(plan(poses=still)):
-        assert one.pose == pytest.approx(object_in_hand(pinch()), abs=1e-12)
+    for item in candidates_of(plan(poses=still)):
+        assert item.pose == pytest.approx(object_in_hand(pinch()), abs=1e-12)
     upright = pinch(object_euler=(0.0, 0.0, 0.0))
     rolled = candidates_of(
         plan(scene=upright, poses=sg.description.PoseSampling(cone=0.0, roll=0.1, offset=0.0))
     )
-    assert {tuple(np.round(one.direction, 9)) for one in rolled} == {(0.0, 0.0, 1.0)}
-    assert 0.0 < max(abs(one.roll) for one in rolled) <= 0.1
+    assert {tuple(np.round(item.direction, 9)) for item in rolled} == {(0.0, 0.0, 1.0)}
+    assert 0.0 < max(abs(item.roll) for item in rolled) <= 0.1
     leaning = candidates_of(plan(scene=upright, poses=sg.description.PoseSampling(cone=0.4)))
-    assert min(one.direction[2] for one in leaning) >= math.cos(0.4)
+    assert min(item.direction[2] for item in leaning) >= math.cos(0.4)
 
 
 def test_more_candidates_keep_the_first_and_other_seeds_do_not() -> None:
@@ -128,7 +128,7 @@ def test_hands_that_would_stand_in_the_object_are_pulled_back_until_they_do_not(
     result = candidates_of(
         plan(scene=deep, candidates=8, poses=sg.description.PoseSampling(offset=0.0))
     )
-    assert all(one.pulled_back and one.pulled_back > 0.0 for one in result)
+    assert all(item.pulled_back and item.pulled_back > 0.0 for item in result)
     table = sg.plan_grasps(plan(scene=deep.replace(duration=0.002), candidates=8), workers=1).table
     assert (table["status"] != FAILED).all()
 
@@ -459,8 +459,8 @@ def on_a_table(obj: sg.GraspObject, **changes: Any) -> sg.GraspScene:
 def test_hands_of_drawn_poses_start_above_the_table() -> None:
     box = sg.GraspObject(name="box", shape=sg.Cuboid(size=(0.04, 0.04, 0.06)), density=300.0)
     drawn = plan(scene=on_a_table(box), candidates=6)
-    for one in candidates_of(drawn):
-        assert one.pulled_back is not None
+    for item in candidates_of(drawn):
+        assert item.pulled_back is not None
     table = sg.plan_grasps(drawn.replace(top=0), workers=1).table
     assert not (table["status"] == FAILED).any()  # a hand in the table fails
 

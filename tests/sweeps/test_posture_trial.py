@@ -32,8 +32,8 @@ def trial(friction: float = 0.6) -> PostureTrial:
 
 
 def held_in(placed: list[PlacedPosture]) -> list[bool]:
-    assert all(one.trial is not None for one in placed)
-    return [one.trial.held for one in placed if one.trial is not None]
+    assert all(item.trial is not None for item in placed)
+    return [item.trial.held for item in placed if item.trial is not None]
 
 
 @pytest.mark.slow
@@ -65,8 +65,8 @@ def test_postures_that_hold_come_first_by_how_little_the_object_moves(
     held = held_in(placed)
     assert held[0]
     assert held == sorted(held, reverse=True)
-    first = [one.trial.motion for one in placed if one.trial and one.trial.held]
-    chosen = distinct([one.posture.pose for one in placed[: len(first)]])
+    first = [item.trial.motion for item in placed if item.trial and item.trial.held]
+    chosen = distinct([item.posture.pose for item in placed[: len(first)]])
     assert first == sorted(first) or len(chosen) < len(first)
     outcome = placed[0].trial
     closing = outcome.closing_displacement + ARM * outcome.closing_rotation

@@ -24,11 +24,11 @@ def plan(*axes: Axis, **changes: Any) -> SweepPlan:
 
 def rows_of(a_plan: SweepPlan, held: Any, repeats: int = 1) -> Any:
     """The table of a grid whose combinations are held where ``held`` is true."""
-    values = [one for one in product(*(axis.values or () for axis in a_plan.axes))
+    values = [item for item in product(*(axis.values or () for axis in a_plan.axes))
               for _ in range(repeats)]  # fmt: skip
     good = np.repeat(np.asarray(held, dtype=bool).ravel(), repeats)
     columns: dict[str, Any] = {"row": range(len(values))}
-    columns |= {axis.path: [one[k] for one in values] for k, axis in enumerate(a_plan.axes)}
+    columns |= {axis.path: [value[k] for value in values] for k, axis in enumerate(a_plan.axes)}
     columns["status"] = "CLOSED"
     columns["outcome"] = np.where(good, "HELD", "DROPPED")
     columns["quality_friction_margin"] = np.where(good, 0.5, np.nan)
@@ -55,7 +55,9 @@ def test_an_isolated_flip_inside_is_erratic_along_every_field(is_held: bool) -> 
         held = np.full((5, 4), not is_held)
         held[x, y] = is_held
         erratic = erratic_rows(GRID, rows_of(GRID, held))
-        assert [(one.path, one.rows[1]) for one in erratic] == [(path, 4 * x + y) for path in PATHS]
+        assert [(item.path, item.rows[1]) for item in erratic] == [
+            (path, 4 * x + y) for path in PATHS
+        ]
         assert erratic[0].rows == (4 * (x - 1) + y, 4 * x + y, 4 * (x + 1) + y)
 
 

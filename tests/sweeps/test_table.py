@@ -122,7 +122,9 @@ def test_warnings_and_the_largest_force_over_its_limit_are_columns() -> None:
     result = sg.simulate(pinch(closure=sg.description.ForceLimitedClosure(force=2.0)))
     row = row_of(result)
     assert result.reached_forces
-    assert row["force_over_limit"] == max(one.force_N / 2.0 for one in result.reached_forces)
+    assert row["force_over_limit"] == max(
+        reached_force.force_N / 2.0 for reached_force in result.reached_forces
+    )
     assert tuple(filter(None, row["warning_texts"].split(SEPARATOR))) == result.warnings
     assert row["warnings"] == len(result.warnings)
     assert row_of(sg.simulate(pinch()))["force_over_limit"] is None

@@ -42,15 +42,15 @@ async def first(stream: FlangeStream, count: int) -> list[FlangeSample]:
         return [await anext(stream) for _ in range(count)]
 
 
-def apart(one: FlangeSample, other: FlangeSample) -> tuple[float, float, float]:
+def apart(first: FlangeSample, second: FlangeSample) -> tuple[float, float, float]:
     """Differences of two samples: time [s], position [m], quaternion up to its sign."""
     sign = math.copysign(
-        1.0, sum(a * b for a, b in zip(one.quaternion, other.quaternion, strict=True))
+        1.0, sum(a * b for a, b in zip(first.quaternion, second.quaternion, strict=True))
     )
     return (
-        abs(one.time - other.time),
-        math.dist(one.position, other.position),
-        math.dist(one.quaternion, [sign * part for part in other.quaternion]),
+        abs(first.time - second.time),
+        math.dist(first.position, second.position),
+        math.dist(first.quaternion, [sign * part for part in second.quaternion]),
     )
 
 

@@ -210,8 +210,8 @@ def test_a_record_round_trips(tmp_path):
     path = sg.twin.save_flange_samples(samples, tmp_path / "record.csv")
     result = sg.twin.load_flange_samples(path)
     assert len(result) == len(samples)
-    for one, other in zip(samples, result, strict=True):
-        assert max(apart(one, other)) < 1e-15
+    for sample, other in zip(samples, result, strict=True):
+        assert max(apart(sample, other)) < 1e-15
     again = sg.twin.save_flange_samples(result, tmp_path / "again.csv")
     assert sg.twin.load_flange_samples(again) == pytest.approx(result)
 

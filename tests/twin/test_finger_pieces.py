@@ -77,7 +77,7 @@ def test_moving_the_robot_moves_all_and_bends_nothing():
     flange = flange_transform((1.0, 2.0, 3.0), (0.1, 0.7, 0.1, 0.7))
     moved = mounted_fingers(flange)
     assert np.linalg.inv(flange) @ moved == pytest.approx(still, abs=1e-15)
-    spans = [np.linalg.norm(np.diff(one[..., :3, 3], axis=1), axis=-1) for one in (still, moved)]
+    spans = [np.linalg.norm(np.diff(item[..., :3, 3], axis=1), axis=-1) for item in (still, moved)]
     assert spans[0] == pytest.approx(spans[1])
 
 

@@ -99,8 +99,8 @@ def test_mistakes_are_named(name):
     change, words, refutes = MISTAKES[name]
     for seed in range(SEEDS):
         found = verdict(change(*good(seed)))
-        named = [one for one in found.findings if words in one.sentence]
-        assert named, (seed, [one.sentence for one in found.findings])
+        named = [finding for finding in found.findings if words in finding.sentence]
+        assert named, (seed, [finding.sentence for finding in found.findings])
         assert not (refutes and found.credible)
 
 
@@ -108,7 +108,7 @@ def test_mistakes_are_named(name):
 def test_sums_are_named_by_their_noise():
     """Of angles that are sums only the noise shows it, and not in a short table."""
     sums = [verdict((p, np.cumsum(q, axis=1))) for p, q in map(good, range(20))]
-    assert sum("directions of the ends" in one.sentence for one in sums) >= 16
+    assert sum("directions of the ends" in item.sentence for item in sums) >= 16
 
 
 def test_round_psi_are_named_where_the_finger_is_steep():
@@ -121,7 +121,7 @@ def test_round_psi_are_named_where_the_finger_is_steep():
 def test_correct_tables_raise_no_alarm():
     """50 random fingers of 1 to 6 pieces, at pressures from below or from zero."""
     alarms = {seed: verdict(good(seed, 1 + seed % 6)).findings for seed in range(50)}
-    assert {seed: one for seed, one in alarms.items() if one} == {}
+    assert {seed: alarm for seed, alarm in alarms.items() if alarm} == {}
 
 
 def test_a_loop_of_loading_and_unloading_is_named():
@@ -129,7 +129,7 @@ def test_a_loop_of_loading_and_unloading_is_named():
     loop = np.radians(4.0) * (p - p.min()) * (p.max() - p) / (0.5 * np.ptp(p)) ** 2
     noise = np.random.default_rng(5).normal(0.0, 0.004, q.shape)
     found = verdict((np.tile(p, 2), np.concatenate([q, q + loop[:, None] + noise])))
-    assert any("with loading and unloading" in one.sentence for one in found.findings)
+    assert any("with loading and unloading" in finding.sentence for finding in found.findings)
 
 
 def test_a_wrong_value_is_no_error_of_the_others():

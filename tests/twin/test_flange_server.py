@@ -37,9 +37,9 @@ def test_the_published_pose_of_the_irb120_at_zero():
 
 @given(TIME)
 def test_the_pose_is_the_forward_kinematics_of_the_joints(time):
-    one = robot()
-    sample = one.sample_at(time)
-    frame = sg.mechanics.forward_kinematics(program().arm.chain, one.joints_at(time))[-1]
+    item = robot()
+    sample = item.sample_at(time)
+    frame = sg.mechanics.forward_kinematics(program().arm.chain, item.joints_at(time))[-1]
     assert sample.time == time
     assert transform(sample.position, sample.quaternion) == pytest.approx(frame, abs=1e-12)
 
@@ -50,21 +50,21 @@ def test_a_time_always_has_the_same_pose(time):
 
 
 def test_the_robot_repeats_its_postures():
-    plan, one = program(), robot()
+    plan, item = program(), robot()
     leg = plan.move_time + plan.rest_time
     for lap in range(3):
         for position, posture in enumerate(plan.postures):
             begin = lap * plan.period + position * leg
             for time in (begin + 1e-9, begin + plan.rest_time):
-                assert one.joints_at(time) == pytest.approx(posture, abs=1e-9)
-    assert one.joints_at(-1.0) == plan.postures[0]
+                assert item.joints_at(time) == pytest.approx(posture, abs=1e-9)
+    assert item.joints_at(-1.0) == plan.postures[0]
 
 
 def test_no_joint_jumps_or_leaves_its_limits():
     """The largest speed of a minimum-jerk move is 1.875 ways a time."""
-    plan, one = program(), robot()
+    plan, item = program(), robot()
     times = np.arange(0.0, plan.period + 1.0, 0.01)
-    joints = np.array([one.joints_at(time) for time in times])
+    joints = np.array([item.joints_at(time) for time in times])
     ends = np.array(plan.postures)
     way = np.abs(ends - np.roll(ends, -1, axis=0)).max(axis=0)
     speed = np.abs(np.diff(joints, axis=0)).max(axis=0) / 0.01

@@ -341,8 +341,8 @@ def test_a_replay_waits_as_long_as_the_record_has():
         return [(clock.now(), sample) async for sample in ReplayStream(samples, clock=clock)]
 
     result = finished(run())
-    assert [time for time, _ in result] == pytest.approx([97.0 + one.time for one in samples])
-    assert all(max(apart(one, two)) == 0.0 for (_, one), two in zip(result, samples, strict=True))
+    assert [time for time, _ in result] == pytest.approx([97.0 + item.time for item in samples])
+    assert all(max(apart(item, two)) == 0.0 for (_, item), two in zip(result, samples, strict=True))
 
 
 def test_a_fast_replay_does_not_wait_and_ends(tmp_path):

@@ -15,7 +15,7 @@ from tests.twin.hostile import assault, pdu_of
 
 def inside(heard: list[ControllerState]) -> bool:
     return all(
-        0 <= one.positive_target <= 120e3 and -90e3 <= one.negative_target <= 0 for one in heard
+        0 <= item.positive_target <= 120e3 and -90e3 <= item.negative_target <= 0 for item in heard
     )
 
 

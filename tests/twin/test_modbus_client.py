@@ -22,8 +22,8 @@ def register(**fields: Any) -> PressureRegister:
 def test_the_default_map_is_the_proposal():
     result = load_register_map()
     assert names("register_maps") == ["softgrasp_default"]
-    assert [one.address for _, one in result.reads if one is not None] == [0, 1, 2, 3, 4]
-    assert [one.address for _, one in result.writes if one is not None] == [0, 1, 2, 3, 5]
+    assert [item.address for _, item in result.reads if item is not None] == [0, 1, 2, 3, 4]
+    assert [item.address for _, item in result.writes if item is not None] == [0, 1, 2, 3, 5]
     assert result.reads.pressure.scale == 100.0
     assert result.reads.positive_target.limits == (0.0, 120e3)
     assert result.writes.negative_target.counts == (-900, 0)
@@ -32,23 +32,23 @@ def test_the_default_map_is_the_proposal():
 
 
 def test_a_map_round_trips():
-    for one in (load_register_map(), odd_map()):
-        assert RegisterMap(**one.model_dump()) == one
+    for item in (load_register_map(), odd_map()):
+        assert RegisterMap(**item.model_dump()) == item
 
 
 @pytest.mark.parametrize("order", ["big", "little"])
 @pytest.mark.parametrize("type_", ["int16", "int32", "float32"])
 @pytest.mark.parametrize("scale", [100.0, -100.0, 10.0])
 def test_every_pressure_round_trips_within_half_a_count(type_, order, scale):
-    one = register(type=type_, word_order=order, scale=scale)
+    item = register(type=type_, word_order=order, scale=scale)
     for step in range(-90, 121, 7):
         pressure = 1e3 * step + 3.7 if step < 120 else 120e3
-        words = to_words(one, pressure)
-        assert len(words) == one.width
+        words = to_words(item, pressure)
+        assert len(words) == item.width
         assert all(0 <= word <= 0xFFFF for word in words)
         exact = 1e-6 * 120e3 if type_ == "float32" else abs(scale) / 2 + 1e-9
-        assert abs(from_words(one, words) - pressure) <= exact
-        assert allowed(one, from_words(one, words))
+        assert abs(from_words(item, words) - pressure) <= exact
+        assert allowed(item, from_words(item, words))
 
 
 def test_swapped_words_are_those_of_the_other_order_backwards():
@@ -58,17 +58,17 @@ def test_swapped_words_are_those_of_the_other_order_backwards():
 
 
 def test_limits_between_two_counts_round_inwards():
-    one = register(limits=(-89_950.0, 119_950.0))
-    assert one.counts == (-899, 1199)
-    assert from_words(one, to_words(one, 119_950.0)) == 119_900.0
-    assert from_words(one, to_words(one, -89_950.0)) == -89_900.0
+    item = register(limits=(-89_950.0, 119_950.0))
+    assert item.counts == (-899, 1199)
+    assert from_words(item, to_words(item, 119_950.0)) == 119_900.0
+    assert from_words(item, to_words(item, -89_950.0)) == -89_900.0
 
 
 def test_values_that_are_not_numbers_are_not_allowed():
-    one = register(type="float32")
+    item = register(type="float32")
     for text in ("nan", "inf", "-inf"):
         words = list(struct.unpack(">2H", struct.pack(">f", float(text))))
-        assert not allowed(one, from_words(one, words))
+        assert not allowed(item, from_words(item, words))
 
 
 LINE = "positive_target: {kind: holding, address: 2, type: int16, scale: 0.1, limits: [0, 120]}"

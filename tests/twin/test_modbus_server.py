@@ -70,7 +70,7 @@ def test_a_pressure_is_commanded_and_reached(registers):
 def test_adjacent_registers_are_read_and_written_together():
     assert [span.width for span in spans(list(DEFAULT.reads)[:5])] == [5]
     result = spans([pair for pair in ODD.reads if pair[1] is not None])
-    assert [(one.kind, one.address, one.width) for one in result] == [
+    assert [(item.kind, item.address, item.width) for item in result] == [
         ("discrete", 3, 1), ("discrete", 9, 1), ("holding", 40, 2), ("holding", 50, 2),
         ("input", 100, 3),
     ]  # fmt: skip
@@ -126,12 +126,12 @@ def test_an_unknown_register_is_named():
                 "there is no "
                 "such register (exception 2)"
             )
-            other = connect_controller(host, port, DEFAULT.replace(device_id=9))
+            second = connect_controller(host, port, DEFAULT.replace(device_id=9))
             with pytest.raises(RequestRefusedError, match="the device does not answer"):
-                await other.read()
+                await second.read()
             await client.read()
-            for one in (client, wrong, other):
-                await one.close()
+            for first in (client, wrong, second):
+                await first.close()
 
     asyncio.run(talk())
 
@@ -313,9 +313,9 @@ def test_a_missing_server_is_reported():
         async with rig() as there:
             port = there.server.address[1]
         clock = Clock()
-        async with ControllerClient(DEFAULT, TcpLink("127.0.0.1", port, sleep=clock.sleep)) as one:
+        async with ControllerClient(DEFAULT, TcpLink("127.0.0.1", port, sleep=clock.sleep)) as item:
             with pytest.raises(ConnectionLostError, match=rf"127.0.0.1:{port}: expected an answer"):
-                await one.read()
+                await item.read()
         assert clock.slept == [0.0, 0.05, 0.1]
 
     asyncio.run(talk())

@@ -174,7 +174,7 @@ def test_reversals_agree_with_a_fine_grid(coefficients):
     heights = angles_at(fit, np.linspace(-1e5, 1e5, 4001))[:, 0]
     forwards = 1.0 if heights[-1] >= heights[0] else -1.0
     back = -np.minimum(forwards * np.diff(heights), 0.0).sum()
-    result = sum(one.amount for one in reversals(fit))
+    result = sum(reversal.amount for reversal in reversals(fit))
     assert result == pytest.approx(back, abs=1e-5)
 
 

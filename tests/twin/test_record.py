@@ -108,7 +108,7 @@ def test_a_full_disk_is_one_error_and_keeps_the_rows_before(tmp_path):
         record()
     kept = read_twin_record(tmp_path)
     assert kept.broken
-    assert [one["number"] for one in kept.rows] == list(range(len(kept.rows)))
+    assert [row["number"] for row in kept.rows] == list(range(len(kept.rows)))
     assert len(kept.rows) > 3
 
 

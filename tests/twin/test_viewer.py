@@ -32,8 +32,8 @@ def view(rig: Bench) -> Iterator[TwinView]:
 
 def test_the_page_shows_the_row(view, rig):
     row = rig.rows[59]
-    for one in rig.rows[:60]:
-        view(one)
+    for item in rig.rows[:60]:
+        view(item)
     view.show(row, list(view._log))
     body = view._bodies.model.body("finger1_cell24").id
     near = np.linalg.norm(view._model._bodies[body].position - row.shape.tips[0])
@@ -79,32 +79,32 @@ def test_the_vent_button_needs_no_key_and_reports_a_refusal(view):
 def test_a_command_needs_the_key_and_a_confirmation_in_the_same_browser(view, rig):
     tray, now = Tray(), [0.0]
     gui = view._page.server.gui
-    one, other = (
+    first, second = (
         CommandPanel(gui, rig.twin, tray, "abc123", clock=lambda: now[0]) for _ in range(2)
     )
-    one.ask("Close")
-    one.send()
+    first.ask("Close")
+    first.send()
     assert tray.sent == []
-    assert "type the key first" not in other.message.content
-    one.key.value = other.key.value = " abc123 "
-    one.ask("Close")
-    assert "waits for a confirmation" in one.message.content
-    other.send()  # its own, of which there is none
+    assert "type the key first" not in second.message.content
+    first.key.value = second.key.value = " abc123 "
+    first.ask("Close")
+    assert "waits for a confirmation" in first.message.content
+    second.send()  # its own, of which there is none
     assert tray.sent == []
-    one.send()
+    first.send()
     (sent,) = tray.sent
     assert sent == Command(sent.positive_target, None, positive_on=True, negative_on=False)
     assert sent.positive_target == pytest.approx(60e3)
-    one.send()
+    first.send()
     assert len(tray.sent) == 1
-    one.ask("Open")
+    first.ask("Open")
     now[0] += EXPIRES + 1.0
-    one.send()
+    first.send()
     assert len(tray.sent) == 1
-    assert one.message.content == "not sent: it was not confirmed within 10 s"
-    one.ask("Open")
-    one.forget()
-    one.send()
+    assert first.message.content == "not sent: it was not confirmed within 10 s"
+    first.ask("Open")
+    first.forget()
+    first.send()
     assert len(tray.sent) == 1
 
 

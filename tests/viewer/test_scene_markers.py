@@ -119,10 +119,10 @@ def test_a_port_in_use_is_passed_over_and_reported(page):
 @pytest.mark.parametrize("name", ["four_finger", "dlr_hit_ii_coupled", "vizzy", "two_hands"])
 def test_frames_are_those_of_the_rows(name):
     hand = sg.load_hand(name)
-    one, targets = posed(hand), part_way(hand)
-    one.pose(targets)
+    item, targets = posed(hand), part_way(hand)
+    item.pose(targets)
     target = link_frames(hand, hand.posture(targets))
-    frames = {frame.name: frame for frame in one.frames()}
+    frames = {frame.name: frame for frame in item.frames()}
     for finger in hand.fingers:
         for row in finger.phalanges:
             result = frames[finger.joint_of(row)]
@@ -133,14 +133,14 @@ def test_frames_are_those_of_the_rows(name):
 @pytest.mark.parametrize("text", [TENDON, LOOP], ids=["tendon", "loop"])
 def test_frames_of_a_native_model_have_z_along_the_axes(text, tmp_path):
     hand = sg.load_hand(written(tmp_path, text))
-    one = posed(hand)
-    one.pose(part_way(hand))
-    frames = one.frames()
+    item = posed(hand)
+    item.pose(part_way(hand))
+    frames = item.frames()
     assert frames
     for frame in frames:
-        joint = one.model.joint(frame.name).id
-        np.testing.assert_allclose(frame.pose[:3, 2], one.data.xaxis[joint], atol=1e-9)
-        np.testing.assert_allclose(frame.pose[:3, 3], one.data.xanchor[joint], atol=1e-12)
+        joint = item.model.joint(frame.name).id
+        np.testing.assert_allclose(frame.pose[:3, 2], item.data.xaxis[joint], atol=1e-9)
+        np.testing.assert_allclose(frame.pose[:3, 3], item.data.xanchor[joint], atol=1e-12)
         np.testing.assert_allclose(frame.pose[:3, :3].T @ frame.pose[:3, :3], np.eye(3), atol=1e-9)
         assert np.linalg.det(frame.pose[:3, :3]) == pytest.approx(1.0)
 
@@ -148,14 +148,14 @@ def test_frames_of_a_native_model_have_z_along_the_axes(text, tmp_path):
 @pytest.mark.parametrize("name", ["soft_gripper", "hybrid_gripper"])
 def test_a_soft_finger_stands_where_nothing_would_move_it(name):
     hand = sg.load_hand(name)
-    one, targets = posed(hand), part_way(hand, 0.7)
-    one.pose(targets)
-    one.model.opt.gravity[:] = 0.0
-    one.data.ctrl[:] = targets
-    mujoco.mj_forward(one.model, one.data)
-    pushed = np.abs(one.data.qfrc_actuator).max()
-    soft = [j for j in range(one.model.njnt) if one.model.jnt_stiffness[j] > 0.0]
-    left = (one.data.qfrc_actuator + one.data.qfrc_passive)[one.model.jnt_dofadr[soft]]
+    item, targets = posed(hand), part_way(hand, 0.7)
+    item.pose(targets)
+    item.model.opt.gravity[:] = 0.0
+    item.data.ctrl[:] = targets
+    mujoco.mj_forward(item.model, item.data)
+    pushed = np.abs(item.data.qfrc_actuator).max()
+    soft = [j for j in range(item.model.njnt) if item.model.jnt_stiffness[j] > 0.0]
+    left = (item.data.qfrc_actuator + item.data.qfrc_passive)[item.model.jnt_dofadr[soft]]
     assert pushed > 0.0
     np.testing.assert_allclose(left, 0.0, atol=1e-9 * pushed)
 

@@ -137,7 +137,9 @@ def test_a_connection_from_before_the_checks_is_closed():
     opened = viser.ViserServer(host="127.0.0.1", port=0, verbose=False)
     early = socket.create_connection(("127.0.0.1", opened.get_port()))
     loop = opened.get_event_loop()
-    (served,) = [one for one in gc.get_objects() if type(one) is Server and one.get_loop() is loop]
+    (served,) = [
+        item for item in gc.get_objects() if type(item) is Server and item.get_loop() is loop
+    ]
     while not served.handlers:  # it is accepted, with the hook of then
         time.sleep(0.01)
     server.protect(opened)

@@ -132,11 +132,13 @@ def recorded(path: Path, shutter: int = 1, **rig: object) -> tuple[TipTrack, np.
     """Track a film of PhotoRig, which knows nothing of the tracker; also its true heights."""
     motion = release(40)
     time = np.arange(round(0.72 * VIDEO_RATE) * shutter) / (VIDEO_RATE * shutter)
-    angles = np.stack([np.interp(time, motion.time, one) for one in motion.joint_angles.T], axis=1)
+    angles = np.stack(
+        [np.interp(time, motion.time, item) for item in motion.joint_angles.T], axis=1
+    )
     camera = PhotoRig(motion.finger, width=320, **rig)
     write_video(path, camera.film(angles, shutter), VIDEO_RATE)
     track = track_tip(path, finger_length=camera.length)
-    heights = np.array([camera.points(one)[-1, 1] for one in angles])
+    heights = np.array([camera.points(angle)[-1, 1] for angle in angles])
     return track, heights.reshape(-1, shutter).mean(axis=1)
 
 

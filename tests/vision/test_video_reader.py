@@ -31,8 +31,8 @@ def test_a_video_or_directory_is_read(name, loss, tmp_path):
     assert video.frame_rate == 960.0
     read = list(video.frames())
     assert len(read) == 5
-    for one, other in zip(read, images(), strict=True):
-        assert np.abs(one.astype(float) - other).mean() <= loss
+    for first, second in zip(read, images(), strict=True):
+        assert np.abs(first.astype(float) - second).mean() <= loss
 
 
 def test_a_specified_frame_rate_wins(tmp_path):

@@ -284,9 +284,9 @@ class Pairing:
             pair = (joint.parent.body, joint.child.body)
             self._jointed |= {pair, pair[::-1]}
 
-    def pair(self, one: int, two: int) -> Pair | None:
+    def pair(self, item: int, two: int) -> Pair | None:
         """Return the contact parameters of two geometries; None where they cannot collide."""
-        first, second = self._owners[one], self._owners[two]
+        first, second = self._owners[item], self._owners[two]
         bodies = first.body, second.body
         if bodies[0] is bodies[1] or bodies in self._jointed:
             # static bodies are None: a body with a joint to one of them collides with none
@@ -294,7 +294,7 @@ class Pairing:
         robot = first.robot
         if robot is not None and robot is second.robot:
             return None
-        rounded = self._rounded(one, two)
+        rounded = self._rounded(item, two)
         surface_struct, max_contacts = self._materials.between(first.node, second.node)
         surface = np.frombuffer(bytes(surface_struct), dtype=np.uint8)
         flipped = bodies[0] is None
@@ -304,19 +304,19 @@ class Pairing:
         handles = first.body.handle, second.body.handle if second.body else None
         return Pair(surface, max_contacts, first, second, handles, flipped, rounded)
 
-    def _rounded(self, one: int, two: int) -> tuple[int, int] | None:
+    def _rounded(self, first: int, second: int) -> tuple[int, int] | None:
         """Return a capsule and a cylinder in this order where ODE has no collider for the pair.
 
         Built without libccd it has none of cylinders with each other and with capsules, and does
         not report it.
         """
-        classes = [self._ode.GeomGetClass(geometry) for geometry in (one, two)]
+        classes = [self._ode.GeomGetClass(geometry) for geometry in (first, second)]
         kinds = {bindings.CYLINDER_CLASS, *classes} - {bindings.CAPSULE_CLASS}
         if bindings.CYLINDER_CLASS not in classes or len(kinds) > 1 or self._has_libccd:
             return None
         if bindings.CAPSULE_CLASS in classes:
-            return (one, two) if classes[0] == bindings.CAPSULE_CLASS else (two, one)
-        names = " and ".join(sorted(self._owners[geometry].name for geometry in (one, two)))
+            return (first, second) if classes[0] == bindings.CAPSULE_CLASS else (second, first)
+        names = " and ".join(sorted(self._owners[geometry].name for geometry in (first, second)))
         raise SimulationError(
             f"Solids {names}: this build of ODE cannot collide a cylinder with a cylinder, as "
             "Webots can; use another shape for one of them"

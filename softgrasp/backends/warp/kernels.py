@@ -243,17 +243,17 @@ def object_position(law: Law, qpos: wp.array2d(dtype=wp.float32), w: int) -> wp.
 
 @wp.func
 def angle_between(
-    law: Law, one: wp.array2d(dtype=wp.float32), two: wp.array2d(dtype=wp.float32), w: int
+    law: Law, first: wp.array2d(dtype=wp.float32), second: wp.array2d(dtype=wp.float32), w: int
 ):
     """Return the angle between two orientations of the object [rad]."""
     a = law.object_qpos + 3
     p = wp.vec4d(
-        wp.float64(one[w, a]), wp.float64(one[w, a + 1]),
-        wp.float64(one[w, a + 2]), wp.float64(one[w, a + 3]),
+        wp.float64(first[w, a]), wp.float64(first[w, a + 1]),
+        wp.float64(first[w, a + 2]), wp.float64(first[w, a + 3]),
     )  # fmt: skip
     q = wp.vec4d(
-        wp.float64(two[w, a]), wp.float64(two[w, a + 1]),
-        wp.float64(two[w, a + 2]), wp.float64(two[w, a + 3]),
+        wp.float64(second[w, a]), wp.float64(second[w, a + 1]),
+        wp.float64(second[w, a + 2]), wp.float64(second[w, a + 3]),
     )  # fmt: skip
     p, q = wp.normalize(p), wp.normalize(q)
     if wp.dot(p, q) < wp.float64(0.0):
@@ -517,8 +517,8 @@ def read_contacts(
         wp.atomic_add(summary.body_force, w, b, pressing)
         wp.atomic_add(summary.body_point, w, b, pressing * point[c])
         if dimension[c] >= 3:
-            one, two = force[w, row + 1], force[w, row + 2]
-            wp.atomic_add(summary.body_friction, w, b, wp.sqrt(one * one + two * two))
+            item, two = force[w, row + 1], force[w, row + 2]
+            wp.atomic_add(summary.body_friction, w, b, wp.sqrt(item * item + two * two))
         if distance[c] < 0.0 and pressing > 0.0:
             wp.atomic_add(summary.pair_force, w, p, pressing)
             wp.atomic_add(summary.pair_depth, w, p, -distance[c])
@@ -569,8 +569,8 @@ def detect_slip(
         return
     slides = wp.int32(0)
     if row >= 0:
-        one, two = velocity[w, row + 1], velocity[w, row + 2]
-        if wp.sqrt(one * one + two * two) > stiffness.critical[w, p]:
+        first, second = velocity[w, row + 1], velocity[w, row + 2]
+        if wp.sqrt(first * first + second * second) > stiffness.critical[w, p]:
             slides = wp.int32(1)
     wp.atomic_max(stiffness.sliding, w, p, slides)
 

@@ -202,7 +202,7 @@ class WarpRows:
                 others.append(row)
             else:
                 parts.append((world(built), [row]))
-        for indices in groups([one.base for one, _ in parts]):
+        for indices in groups([item.base for item, _ in parts]):
             yield (
                 join([parts[index][0] for index in indices]),
                 [row for index in indices for row in parts[index][1]],
@@ -322,8 +322,8 @@ class _WorldRows:
         pressed = self._touching & (lengths[..., 0] > 0.0)
         frictions = self._worlds.numbers["friction"].tolist()
         return np.array([
-            can_balance(one[chosen], friction, OPPOSING_TOLERANCE)
-            for one, chosen, friction in zip(directions, pressed, frictions, strict=True)
+            can_balance(direction[chosen], friction, OPPOSING_TOLERANCE)
+            for direction, chosen, friction in zip(directions, pressed, frictions, strict=True)
         ])  # fmt: skip
 
     def _contacts(self) -> dict[str, Any]:
@@ -376,7 +376,7 @@ class _WorldRows:
 
 def _optional(values: Array, known: Any) -> list[Any]:
     """Return values as a list, with None where there is none."""
-    return [one if there else None for one, there in zip(values.tolist(), known, strict=True)]
+    return [value if there else None for value, there in zip(values.tolist(), known, strict=True)]
 
 
 def _list(values: Any, size: int) -> Iterable[Any]:

@@ -153,8 +153,8 @@ def structure_of(built: CompiledScene) -> Hashable:
 def groups(built: Sequence[CompiledScene]) -> list[list[int]]:
     """Group scenes by structure; return the indices of each group, in order."""
     members: dict[Hashable, list[int]] = {}
-    for index, one in enumerate(built):
-        members.setdefault(structure_of(one), []).append(index)
+    for index, item in enumerate(built):
+        members.setdefault(structure_of(item), []).append(index)
     return list(members.values())
 
 
@@ -187,7 +187,7 @@ def join(parts: Sequence[Worlds]) -> Worlds:
         if any(not np.array_equal(value, values[0][:1]) for value in values):
             rows = zip(values, parts, strict=True)
             arrays[name] = np.concatenate(
-                [np.broadcast_to(one, (part.size, *one.shape[1:])) for one, part in rows]
+                [np.broadcast_to(item, (part.size, *item.shape[1:])) for item, part in rows]
             )
     numbers = {
         name: np.concatenate([part.numbers[name] for part in parts]) for name in parts[0].numbers
@@ -220,7 +220,7 @@ def of_family(family: Family, members: Sequence[int]) -> Worlds:
         ),
         "friction": static,
     }
-    arrays = {name: one for name, one in family.arrays(rows).items() if name in PER_WORLD}
+    arrays = {name: array for name, array in family.arrays(rows).items() if name in PER_WORLD}
     return Worlds(base, arrays, numbers)
 
 

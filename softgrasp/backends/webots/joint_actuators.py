@@ -104,7 +104,7 @@ def require_damping(laws: Sequence[JointLaw], timestep: float) -> None:
         return
     # the total damping is c; h·K may be as large
     longest = min((timestep * law.spring - law.excess) / law.spring for law in over)
-    law = max(over, key=lambda one: one.excess / one.spring)
+    law = max(over, key=lambda item: item.excess / item.spring)
     raise BuildError(
         f"joint '{law.name}': expected a damping of at least {timestep * law.spring:.3g}, which "
         f"Webots' implicit spring adds at a time step of {timestep:g} s, found "
@@ -149,9 +149,9 @@ def _servo(actuators: list[JointActuator], timestep: float, delay: float) -> Ser
     limited = [actuator for actuator in actuators if actuator.force_limit < np.inf]
     if not limited:
         return None
-    (one,) = limited
-    implicit = (timestep - delay) * one.stiffness
-    return Servo(one.actuator, one.stiffness, one.damping, implicit, one.force_limit)
+    (item,) = limited
+    implicit = (timestep - delay) * item.stiffness
+    return Servo(item.actuator, item.stiffness, item.damping, implicit, item.force_limit)
 
 
 def _implicit_delay(model: mujoco.MjModel, timestep: float) -> float:
@@ -188,7 +188,7 @@ def actuators_of_joints(model: mujoco.MjModel) -> list[list[JointActuator]]:
         for joint, lever in _levers(model, index):
             gain, (bias, by_length, by_speed) = actuator.gainprm[0], biases[index, :3]
             limit = actuator.forcerange[1] if actuator.forcelimited[0] else np.inf
-            one = JointActuator(
+            item = JointActuator(
                 actuator=index,
                 gain=float(lever * gain),
                 bias=float(lever * bias),
@@ -196,7 +196,7 @@ def actuators_of_joints(model: mujoco.MjModel) -> list[list[JointActuator]]:
                 damping=float(-by_speed * lever * lever),
                 force_limit=float(limit * abs(lever)),
             )
-            result[joint].append(one)
+            result[joint].append(item)
     return result
 
 

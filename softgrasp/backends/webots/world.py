@@ -80,9 +80,9 @@ def require_supported(scene: GraspScene) -> None:
         (scene.object.elasticity is not None, "object.elasticity", "deformable objects"),
         (native, "contact.model", "model 'native'"),
         (scene.sensors, "sensors", "sensors"),
-        (any(one.finger.pressure_lag for one in soft), "pressure_lag", "lag of pressures"),
+        (any(item.finger.pressure_lag for item in soft), "pressure_lag", "lag of pressures"),
         (
-            any(one.finger.stiffness_pressure for one in soft),
+            any(item.finger.stiffness_pressure for item in soft),
             "stiffness_pressure",
             "stiffness that a pressure changes",
         ),

@@ -150,7 +150,7 @@ class ClosingModel:
         axes = [model.jnt_axis[j].copy() if is_hinge(model, j) else np.zeros(3) for j in led]
         names = [self._tree.name(int(model.jnt_bodyid[joint])) for joint in led]
         stiffness = self._stiffness(actuator)
-        return [DigitJoint(actuator, *one, stiffness) for one in zip(names, axes, strict=True)]
+        return [DigitJoint(actuator, *item, stiffness) for item in zip(names, axes, strict=True)]
 
     def _stiffness(self, actuator: int) -> float:
         """Stiffness of the servo or spring at the first joint of an actuator [N·m/rad]."""
@@ -169,7 +169,7 @@ class ClosingModel:
             distances = np.linalg.norm(points - base, axis=1)
             end = skins[group][distances >= FAR_END * distances.max()]
             tips.append((float(distances.max()), group, end.mean(axis=0)))
-        _, group, tip = max(tips, key=lambda one: one[0])
+        _, group, tip = max(tips, key=lambda item: item[0])
         return group, tip
 
     def _palm(self, skins: Mapping[int, Array]) -> tuple[Array, Array]:
@@ -206,7 +206,7 @@ class ClosingModel:
             self.posture(targets)
             poses.append((self._data.xpos.copy(), self._data.xmat.copy()))
         pairs = zip(*poses, strict=True)  # positions, then rotations
-        away, rotated = (np.abs(one - other).max(axis=1) for one, other in pairs)
+        away, rotated = (np.abs(first - second).max(axis=1) for first, second in pairs)
         return set(np.flatnonzero(away + rotated > MOVED).tolist())
 
 

@@ -386,12 +386,12 @@ def _couplings(tree: MjcfTree, driven: set[str]) -> tuple[Coupling, ...]:
     couplings: dict[str, Coupling] = {}
     moving = moving_joints(model)
     for index in np.flatnonzero(model.eq_type == mujoco.mjtEq.mjEQ_JOINT):
-        one, other = int(model.eq_obj1id[index]), int(model.eq_obj2id[index])
-        if one not in moving or other not in moving:
+        first, second = int(model.eq_obj1id[index]), int(model.eq_obj2id[index])
+        if first not in moving or second not in moving:
             continue
-        zero = model.qpos0[model.jnt_qposadr[[one, other]]]
+        zero = model.qpos0[model.jnt_qposadr[[first, second]]]
         constant, ratio = model.eq_data[index, :2].tolist()
-        names = [str(model.joint(joint).name) for joint in (one, other)]
+        names = [str(model.joint(joint).name) for joint in (first, second)]
         offset = float(zero[0] + constant - ratio * zero[1])
         if names[0] in driven and names[1] not in driven and ratio != 0.0:
             names, ratio, offset = names[::-1], 1.0 / ratio, -offset / ratio

@@ -540,9 +540,9 @@ def _find_actuated_roots(whole: mujoco.MjModel) -> set[str]:
     moved = moments(whole, mujoco.MjData(whole)).any(axis=0)
     roots = {int(whole.body_rootid[whole.dof_bodyid[dof]]) for dof in np.flatnonzero(moved)}
     for first, second in _find_coupled_bodies(whole):
-        one, other = int(whole.body_rootid[first]), int(whole.body_rootid[second])
-        if roots & {one, other}:
-            roots |= {one, other}
+        item, other = int(whole.body_rootid[first]), int(whole.body_rootid[second])
+        if roots & {item, other}:
+            roots |= {item, other}
     return {str(whole.body(index).name) for index in roots - {0}}
 
 

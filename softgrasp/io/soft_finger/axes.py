@@ -389,7 +389,9 @@ def _deepest(valleys: Valleys, count: int, min_depth: float) -> Valleys:
 
 
 def _refused(expected: str, valleys: Valleys, min_depth: float) -> DescriptionError:
-    positions, depths = (", ".join(f"{x:.3g}" for x in (1e3 * one).tolist()) for one in valleys)
+    positions, depths = (
+        ", ".join(f"{x:.3g}" for x in (1e3 * valley).tolist()) for valley in valleys
+    )
     detected = f"none that is {min_depth * 1e3:.2g} mm deep"
     if positions:
         detected = f"{len(valleys.depths)}, at {positions} mm and {depths} mm deep"

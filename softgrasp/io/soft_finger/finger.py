@@ -274,10 +274,10 @@ def _mesh(file: Path, sliced: SlicedFinger, reading: Mapping[str, Any]) -> Finge
 def _check_one_of(**numbers: object) -> None:
     """Require exactly one of two values, above zero."""
     present = [field for field, value in numbers.items() if value is not None]
-    one, other = numbers
+    first, second = numbers
     if len(present) != 1:
         present_text = "both" if present else "neither"
-        raise DescriptionError(f"expected {one} or {other}, found {present_text}", field=one)
+        raise DescriptionError(f"expected {first} or {second}, found {present_text}", field=first)
     value = numbers[present[0]]
     if isinstance(value, int | float) and not 0.0 < value < np.inf:
         raise DescriptionError(f"expected a number above 0, found {value!r}", field=present[0])
@@ -511,7 +511,7 @@ def _size_warning(length: float, units: str) -> str:
     if SMALLEST <= length <= LARGEST:
         return ""
     metres = length / LENGTH_UNITS[units]
-    fitting = [one for one, f in LENGTH_UNITS.items() if USUAL[0] <= metres * f <= USUAL[1]]
+    fitting = [item for item, f in LENGTH_UNITS.items() if USUAL[0] <= metres * f <= USUAL[1]]
     guess = min(fitting, key=lambda unit: unit not in ("mm", "m"), default="")
     cure = f"is the file in {guess}? Give units='{guess}'" if guess else "check its units"
     return f"the finger is {length:.3g} m long; {cure}"

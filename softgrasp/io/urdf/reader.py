@@ -165,13 +165,13 @@ def keep_below(robot: Element, name: str) -> None:
         known |= new
         kept += sorted(new)
     carrying = (edge for edge in edges if _end(edge, "parent") not in known)
-    for one in (*(one for link, one in links.items() if link not in known), *carrying):
-        robot.remove(one)
+    for element in (*(element for link, element in links.items() if link not in known), *carrying):
+        robot.remove(element)
     joints = {edge.get("name") for edge in edges if edge.getparent() is robot}
     for system in robot.findall("ros2_control"):
-        for one in system.findall("joint"):
-            if one.get("name") not in joints:
-                system.remove(one)
+        for element in system.findall("joint"):
+            if element.get("name") not in joints:
+                system.remove(element)
         if system.find("joint") is None:
             robot.remove(system)
 
@@ -508,7 +508,8 @@ _ROBOT: Grammar = {
     "ros2_control": {
         ATTRIBUTES: ("name", "type"),
         "hardware": {"plugin": {}, "param": _leaf("name")},
-        "joint": _leaf("name") | {f"{one}_interface": _INTERFACE for one in ("command", "state")},
+        "joint": _leaf("name")
+        | {f"{entry}_interface": _INTERFACE for entry in ("command", "state")},
     },
 }
 
@@ -578,7 +579,10 @@ _BENDABLE: Grammar = {
 }
 _HYDRAULICS: Grammar = {
     ATTRIBUTES: ("segments",),
-    "drive": {key: _fields(one.annotation) for key, one in HydraulicDrive.model_fields.items()},
+    "drive": {
+        key: _fields(model_field.annotation)
+        for key, model_field in HydraulicDrive.model_fields.items()
+    },
     "tip_load": _fields(TipLoad),
     "gravity": _leaf("xyz"),
 }

@@ -226,8 +226,8 @@ def _hand_frame(bases: Array, along: Array, name: str) -> Array:
     frame = np.eye(4)
     frame[:3, 3] = bases.mean(axis=0)
     z = -along / np.linalg.norm(along)
-    across = (one - (one @ z) * z for one in (frame[:3, 3] - bases[0], *np.eye(3)))
-    x = next(one / np.linalg.norm(one) for one in across if np.linalg.norm(one) > ALONG)
+    across = (item - (item @ z) * z for item in (frame[:3, 3] - bases[0], *np.eye(3)))
+    x = next(item / np.linalg.norm(item) for item in across if np.linalg.norm(item) > ALONG)
     frame[:3, :3] = np.column_stack([x, np.cross(z, x), z])
     return frame
 

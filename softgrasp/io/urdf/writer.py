@@ -278,7 +278,7 @@ def edit_file(
         known[0].update(values)
         known[1].extend(children)
     edits: list[Edit] = []
-    for element in sorted(changes, key=lambda one: spans[one], reverse=True):
+    for element in sorted(changes, key=lambda item: spans[item], reverse=True):
         start, end = spans[element]
         tag = content[start:end]
         for name, value in changes[element][0].items():

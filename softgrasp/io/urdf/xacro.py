@@ -83,18 +83,18 @@ def _power(base: Any, exponent: Any) -> Any:
     return result
 
 
-def _times(one: Any, other: Any) -> Any:
-    for repeated, count in ((one, other), (other, one)):
+def _times(first: Any, second: Any) -> Any:
+    for repeated, count in ((first, second), (second, first)):
         is_copied = isinstance(repeated, str | list | tuple) and isinstance(count, int)
         if is_copied and len(repeated) * count > MAX_ITEMS:
             raise _Refused(f"at most {MAX_ITEMS} characters or items", "more of them")
-    return one * other
+    return first * second
 
 
-def _modulo(one: Any, other: Any) -> Any:
-    if isinstance(one, str):
+def _modulo(first: Any, second: Any) -> Any:
+    if isinstance(first, str):
         raise _Refused("numbers", "a text before %")
-    return one % other
+    return first % second
 
 
 OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
@@ -102,7 +102,7 @@ OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
     ast.FloorDiv: operator.floordiv, ast.Mod: _modulo, ast.Pow: _power,
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le,
     ast.Gt: operator.gt, ast.GtE: operator.ge,
-    ast.In: lambda one, other: one in other, ast.NotIn: lambda one, other: one not in other,
+    ast.In: lambda item, row: item in row, ast.NotIn: lambda item, row: item not in row,
 }  # fmt: skip
 SIGNS: dict[type, Callable[[Any], Any]] = {
     ast.UAdd: operator.pos, ast.USub: operator.neg, ast.Not: operator.not_,
@@ -171,12 +171,12 @@ class _Evaluation(NamedTuple):
             raise _Refused(f"a number of at most {MAX_BITS} bits", "a larger one")
         waiting, values, characters = [value], 0, 0
         while waiting:  # a list may hold another one many times over
-            one = waiting.pop()
-            if isinstance(one, list | tuple):
-                if (values := values + len(one)) > MAX_VALUES:
+            item = waiting.pop()
+            if isinstance(item, list | tuple):
+                if (values := values + len(item)) > MAX_VALUES:
                     raise _Refused(f"at most {MAX_VALUES} values", "more of them")
-                waiting.extend(one)
-            elif isinstance(one, str) and (characters := characters + len(one)) > MAX_ITEMS:
+                waiting.extend(item)
+            elif isinstance(item, str) and (characters := characters + len(item)) > MAX_ITEMS:
                 raise _Refused(f"at most {MAX_ITEMS} characters", f"{characters}")
         return value
 

@@ -84,8 +84,8 @@ def test_springs_motors_and_contacts_keep_the_momentum() -> None:
 def test_a_force_acts_at_the_centre_of_mass_for_one_step(digits: float) -> None:
     off_centre = solid("one", physics=physics(0.5, center=(0.3, 0.0, 0.0), inertia=1e-3))
     ode = built(off_centre, gravity=0.0)
-    one = named(ode, "one")
-    ode.add_force(one, np.array([0.0, 10.0, 0.0]))
+    item = named(ode, "one")
+    ode.add_force(item, np.array([0.0, 10.0, 0.0]))
     run(ode, 0.005)
     linear, angular = velocity(ode, "one")
     assert linear == pytest.approx((0.0, 10.0 / 0.5 * 1e-3, 0.0), rel=1e3 * digits)
@@ -111,6 +111,6 @@ def test_a_motion_that_has_diverged_is_reported(golden: Golden) -> None:
 
 
 def test_two_worlds_beside_each_other_do_not_meet() -> None:
-    one, other = built(ball(1.0)), built(ball(2.0), gravity=0.0)
-    run(one, 0.1)
-    assert other.pose(named(other, "ball")).position[2] == pytest.approx(2.0)
+    first, second = built(ball(1.0)), built(ball(2.0), gravity=0.0)
+    run(first, 0.1)
+    assert second.pose(named(second, "ball")).position[2] == pytest.approx(2.0)

@@ -89,14 +89,14 @@ def test_moved_joints_carry_the_frames_of_forward_kinematics(ode_library, digits
     axes, anchor = ((0.6, 0.0, 0.8), (0.0, 1.0, 0.0)), (0.1, -0.2, 0.3)
     motors = [node("RotationalMotor", name=name, maxTorque=100.0) for name in "ab"]
     heavy = {"inertia": 1.0}
-    two = solid("two", physics=physics(1.0, **heavy), **frames["two"])
-    one = solid(
+    second = solid("two", physics=physics(1.0, **heavy), **frames["two"])
+    first = solid(
         "one",
         physics=physics(1.0, **heavy),
-        children=[hinge(two, motors[1], axis=axes[1], anchor=(0.0, 0.0, 0.2))],
+        children=[hinge(second, motors[1], axis=axes[1], anchor=(0.0, 0.0, 0.2))],
         **frames["one"],
     )
-    top = robot(hinge(one, motors[0], axis=axes[0], anchor=anchor), **frames["top"])
+    top = robot(hinge(first, motors[0], axis=axes[0], anchor=anchor), **frames["top"])
     ode = built(top, gravity=0.0, CFM=1e-12, step_ms=0.25)
     for joint, target in zip(ode.joints, (0.3, -0.2), strict=True):
         joint.motor.setVelocity(target / 2.0)

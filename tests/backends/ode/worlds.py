@@ -109,4 +109,4 @@ def throw(ode: OdeWorld, name: str, *speed: float) -> None:
 
 
 def named(ode: OdeWorld, name: str):
-    return next(one for one in ode.solids if one.name == name)
+    return next(item for item in ode.solids if item.name == name)

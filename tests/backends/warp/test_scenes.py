@@ -63,7 +63,7 @@ def test_scenes_that_differ_in_numbers_are_in_one_batch_and_others_are_not():
     heavy = with_field(with_field(first, "object.density", 900.0), "object.shape.radius", 0.033)
     rough = with_field(first, "contact.static_friction", 0.5)
     tested = scene(success=sg.SuccessCriterion())
-    built = [compile_scene(one) for one in (first, scene("cuboid"), heavy, tested, rough)]
+    built = [compile_scene(item) for item in (first, scene("cuboid"), heavy, tested, rough)]
     assert scenes.groups(built) == [[0, 2, 4], [1], [3]]
 
 

@@ -96,7 +96,7 @@ def test_closure_latching_hold_test_and_forces_at_rest_agree_in_worlds_of_other_
     )
     scenes = [held_scene(), dense, slippery]
     batch = WorldBatch(
-        join([world(compile_scene(one)) for one in scenes]), device="cpu", recorded=True
+        join([world(compile_scene(item)) for item in scenes]), device="cpu", recorded=True
     )
     batch.run()
     outcome = batch.outcome()
@@ -233,7 +233,7 @@ def test_rows_of_a_sweep_are_those_of_mujoco_and_are_checked_there(tmp_path):
     assert ours["final_force_N"].to_numpy() == pytest.approx(theirs["final_force_N"], rel=5e-3)
     assert ours["contact_order"].tolist() == theirs["contact_order"].tolist()
     checks = json.loads((tmp_path / "warp" / "checks.json").read_text(encoding="utf-8"))
-    assert [one["row"] for one in checks["checked"]] == [0, 1]
+    assert [check["row"] for check in checks["checked"]] == [0, 1]
     assert checks["flips"] == checks["computed_in_mujoco"] == []
     with pytest.raises(ResultError, match=r"expected finished rows of .*, found those of .*Warp"):
         sg.sweep(plan.replace(), tmp_path / "warp", workers=1)
@@ -243,7 +243,7 @@ def test_a_row_that_is_not_held_is_computed_in_mujoco():
     strict = held_scene().success.replace(max_drop=1e-9)
     density = sg.description.Axis(path="object.density", values=(500.0,))
     plan = sg.description.SweepPlan(scene=held_scene().replace(success=strict), axes=(density,))
-    ours, theirs = (sg.sweep(plan, executor=one, workers=1) for one in ("warp", "local"))
+    ours, theirs = (sg.sweep(plan, executor=item, workers=1) for item in ("warp", "local"))
     assert ours["outcome"].tolist() == theirs["outcome"].tolist() != ["HELD"]
     assert ours["trajectory_sha256"].tolist() == theirs["trajectory_sha256"].tolist()
 
@@ -342,7 +342,7 @@ def test_a_failed_step_is_taken_back_with_softer_friction():
     step, failures = (warp.zeros(count, dtype=int, device="cpu") for _ in range(2))
     failures.assign(np.array([1, 0, kernels.RETRIES], dtype=np.int32))
     softness = warp.full(count, value=0.5, dtype=float, device="cpu")
-    kept = [warp.full((count, 1), value=one, dtype=float, device="cpu") for one in (0.1, 0.2)]
+    kept = [warp.full((count, 1), value=item, dtype=float, device="cpu") for item in (0.1, 0.2)]
     now = [warp.full((count, 1), value=0.3, dtype=float, device="cpu") for _ in range(3)]
     now[1].assign(speeds)
     warp.launch(

@@ -59,10 +59,10 @@ def test_a_name_that_is_repeated_means_the_later_node():
     text = HEADER + (
         "Group { children [ DEF A Shape { castShadows FALSE } USE A DEF A Shape { } USE A ] }"
     )
-    one, two, three, four = parse_world(text).nodes[0].nodes("children")
-    assert one is two
+    first, second, three, four = parse_world(text).nodes[0].nodes("children")
+    assert first is second
     assert three is four
-    assert one is not three
+    assert first is not three
 
 
 def test_hidden_fields_are_read():

@@ -54,8 +54,12 @@ def plain(nodes: list[Node]) -> list[object]:
 
     def content(held: object) -> object:
         if isinstance(held, Node):
-            return (held.type, held.name, {key: content(one) for key, one in held.fields.items()})
-        return [content(one) for one in held] if isinstance(held, list) else held
+            return (
+                held.type,
+                held.name,
+                {key: content(field) for key, field in held.fields.items()},
+            )
+        return [content(item) for item in held] if isinstance(held, list) else held
 
     return [content(node) for node in nodes]
 

@@ -101,21 +101,25 @@ def bits(value: Value) -> object:
     return type(value), value
 
 
-def check_same(one: Value, two: Value, pairs: dict[int, Node]) -> None:
+def check_same(first: Value, second: Value, pairs: dict[int, Node]) -> None:
     """Trees are equal, bit for bit, and the same nodes are used again."""
-    if isinstance(one, list) and any(isinstance(item, Node) for item in one):
-        assert isinstance(two, list)
-        for left, right in zip(one, two, strict=True):
+    if isinstance(first, list) and any(isinstance(item, Node) for item in first):
+        assert isinstance(second, list)
+        for left, right in zip(first, second, strict=True):
             check_same(left, right, pairs)
-    elif isinstance(one, Node):
-        assert isinstance(two, Node)
-        if one.name:
-            assert pairs.setdefault(id(one), two) is two
-        assert (one.type, one.name, list(one.fields)) == (two.type, two.name, list(two.fields))
-        for key in one.fields:
-            check_same(one.fields[key], two.fields[key], pairs)
+    elif isinstance(first, Node):
+        assert isinstance(second, Node)
+        if first.name:
+            assert pairs.setdefault(id(first), second) is second
+        assert (first.type, first.name, list(first.fields)) == (
+            second.type,
+            second.name,
+            list(second.fields),
+        )
+        for key in first.fields:
+            check_same(first.fields[key], second.fields[key], pairs)
     else:
-        assert bits(one) == bits(two)
+        assert bits(first) == bits(second)
 
 
 @given(trees())
@@ -123,8 +127,8 @@ def test_what_is_written_reads_back(nodes: list[Node]):
     text = world_text(nodes)
     back = parse_world(text).nodes
     pairs: dict[int, Node] = {}
-    for one, two in zip(nodes, back, strict=True):
-        check_same(one, two, pairs)
+    for first, second in zip(nodes, back, strict=True):
+        check_same(first, second, pairs)
     assert len({id(node) for node in pairs.values()}) == len(pairs)
     assert world_text(back) == text
 
@@ -158,11 +162,13 @@ def test_long_lists_are_wrapped():
 
 
 def test_a_name_that_two_nodes_have_is_used_of_the_later_one_only():
-    one, two = Node("Shape", {"castShadows": False}, "A"), Node("Shape", {}, "A")
-    text = world_text([Node("Group", {"children": [one, one, two, two, one]})])
+    first, second = Node("Shape", {"castShadows": False}, "A"), Node("Shape", {}, "A")
+    text = world_text([Node("Group", {"children": [first, first, second, second, first]})])
     assert text.count("USE A") == 2
     back = parse_world(text).nodes[0].nodes("children")
-    assert [node.fields for node in back] == [node.fields for node in (one, one, two, two, one)]
+    assert [node.fields for node in back] == [
+        node.fields for node in (first, first, second, second, first)
+    ]
 
 
 def test_a_node_without_a_name_is_written_again():

@@ -85,12 +85,12 @@ def cabled(actuators: str) -> str:
     ],
 )
 def test_a_motor_on_a_cable_closes_as_a_position_on_it_does(motor, pulls_only, tmp_path):
-    forces = "".join(f'<motor name="{one}" tendon="{one}t" {motor}/>' for one in "ab")
+    forces = "".join(f'<motor name="{item}" tendon="{item}t" {motor}/>' for item in "ab")
     hand = sg.load_hand(written(tmp_path, cabled(forces), "motor.xml"))
     servos = hand.model.servos
     assert [servo.joint for servo in servos] == ["at", "bt"]
     assert {(servo.force_limit, servo.pulls_only) for servo in servos} == {(40.0, pulls_only)}
-    lengths = "".join(f'<position name="{one}" tendon="{one}t" kp="3000"/>' for one in "ab")
+    lengths = "".join(f'<position name="{item}" tendon="{item}t" kp="3000"/>' for item in "ab")
     position = sg.load_hand(written(tmp_path, cabled(lengths), "position.xml"))
     moved = hand.model.actuators
     assert moved[0].moves == moved[1].moves == ()
@@ -101,7 +101,7 @@ def test_a_motor_on_a_cable_closes_as_a_position_on_it_does(motor, pulls_only, t
 
 @QUIET
 def test_forces_on_two_tendons_of_a_joint_are_refused(tmp_path, golden):
-    forces = "".join(f'<motor name="{one}" tendon="{one}t"/>' for one in "ab")
+    forces = "".join(f'<motor name="{item}" tendon="{item}t"/>' for item in "ab")
     path = written(tmp_path, cabled(forces).replace('site="bd"', 'site="ad"'))
     golden.refused(lambda: sg.load_hand(path), "actuator 'b'")
 

@@ -21,7 +21,7 @@ def messages_of(path: Path) -> list[str]:
     """Load a hand and return its warnings."""
     with pytest.warns(SoftgraspWarning) as caught:
         sg.load_hand(path)
-    return [str(one.message) for one in caught]
+    return [str(item.message) for item in caught]
 
 
 @pytest.mark.slow

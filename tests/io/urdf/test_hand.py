@@ -377,7 +377,7 @@ def test_a_frame_link_of_mass_0_has_no_mass(tmp_path):
         + joint("mount", "base", "palm", "0 0 0.01", "1 0 0", "", "fixed")
         for inside in ("", f"{ZERO}</inertial>")
     ]
-    bare, zero = (hand_of(tmp_path, robot(one, LEFT, RIGHT)) for one in mount)
+    bare, zero = (hand_of(tmp_path, robot(item, LEFT, RIGHT)) for item in mount)
     assert bare == zero
 
 
@@ -402,7 +402,7 @@ def test_a_follower_may_miss_one_per_cent_of_its_leader(upper, messages, tmp_pat
     follower = f'lower="0" upper="{upper}" effort="2" velocity="3"/><mimic joint="left_1"/>'
     text = COUPLED.replace("LEADS", f"<limit {limit}").replace("FOLLOWS", f"<limit {follower}")
     hand = sg.load_hand(written(tmp_path, text, "hand.urdf"))
-    assert sum("follows" in str(one.message) for one in recwarn) == messages
+    assert sum("follows" in str(item.message) for item in recwarn) == messages
     assert hand.actuators[0].limits == (0.0, upper)
 
 

@@ -113,7 +113,7 @@ def test_the_pads_of_the_real_gripper_stay_parallel():
     """Its printed limits would keep three joints at 0; its multipliers close it as the real one."""
     with pytest.warns(sg.SoftgraspWarning, match="the limits are replaced") as message:
         hand = sg.load_hand(real_hand(ROBOTIQ))
-    replaced = [str(one.message) for one in message if "limits are replaced" in str(one.message)]
+    replaced = [str(item.message) for item in message if "limits are replaced" in str(item.message)]
     assert len(replaced) == 3
     assert [actuator.name for actuator in hand.actuators] == ["finger_joint"]
     model = build_hand_spec(hand).compile()

@@ -81,11 +81,11 @@ def test_palms_on_short_chains_are_one_hand(tmp_path):
 def test_the_hand_is_selected_on_the_command_line_and_beside_the_model(tmp_path, run):
     file = written(tmp_path, robot(4), "dual.urdf")
     assert "--hand left_palm" in run("check", str(file)).out
-    one = run("check", str(file), "--hand", "left_palm")
-    assert "as_a_hand: 2 chains, 2 actuators" in one.out
-    other = run("check", str(file), "--hand", "left")
-    assert other.code == 2
-    assert "no link 'left'; " in other.err
+    first = run("check", str(file), "--hand", "left_palm")
+    assert "as_a_hand: 2 chains, 2 actuators" in first.out
+    second = run("check", str(file), "--hand", "left")
+    assert second.code == 2
+    assert "no link 'left'; " in second.err
     side = tmp_path / "hand.yaml"
     side.write_text("model: dual.urdf\nroot: right_palm\n")
     assert len(sg.load_hand(side).fingers) == 2

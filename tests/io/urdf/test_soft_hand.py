@@ -94,9 +94,9 @@ def test_its_fingers_bend_as_the_segments_of_the_robot(pressure):
 def test_where_the_palm_has_its_frame_changes_nothing(rpy):
     plain = soft_hand(gripper())
     moved = soft_hand(rotated(gripper(), (0.1, -0.2, 0.3), rpy))
-    for one, other in zip(plain.soft_fingers, moved.soft_fingers, strict=True):
-        assert other.base.position == pytest.approx(one.base.position, abs=1e-12)
-        same = abs(np.dot(other.base.quaternion, one.base.quaternion))
+    for soft_finger, other in zip(plain.soft_fingers, moved.soft_fingers, strict=True):
+        assert other.base.position == pytest.approx(soft_finger.base.position, abs=1e-12)
+        same = abs(np.dot(other.base.quaternion, soft_finger.base.quaternion))
         assert same == pytest.approx(1.0, abs=1e-12)
 
 
@@ -129,13 +129,13 @@ def with_joint(robot: Robot) -> Robot:
 
 
 def hung_apart(robot: Robot) -> Robot:
-    one, other = robot.bendables
-    return robot.replace(bendables=(one, other.replace(parent="left_tip")))
+    first, second = robot.bendables
+    return robot.replace(bendables=(first, second.replace(parent="left_tip")))
 
 
 def opposite(robot: Robot) -> Robot:
-    one, other = robot.bendables
-    return robot.replace(bendables=(one, other.replace(origin=Origin(rpy=(np.pi, 0.0, 0.0)))))
+    first, second = robot.bendables
+    return robot.replace(bendables=(first, second.replace(origin=Origin(rpy=(np.pi, 0.0, 0.0)))))
 
 
 OPEN = (Chamber(angle=np.pi, radius=0.006, area=1e-4),)
@@ -166,9 +166,9 @@ def chambers(*degrees: float) -> tuple[Chamber, ...]:
 
 def test_the_chambers_that_close_the_hand_are_chosen(golden):
     """Of an antagonist pair the one on the back; those that bend it backwards stay empty."""
-    (one, _) = soft_hand(gripper(actuation=chambers(0.0, 180.0))).soft_fingers
-    assert one.finger.joints[0].pressure_gain == pytest.approx(6e-7)
-    assert one.limits == (0.0, 1e5 + 180.0)
+    (item, _) = soft_hand(gripper(actuation=chambers(0.0, 180.0))).soft_fingers
+    assert item.finger.joints[0].pressure_gain == pytest.approx(6e-7)
+    assert item.limits == (0.0, 1e5 + 180.0)
     (three, _) = soft_hand(gripper(actuation=chambers(180.0, 60.0, -60.0))).soft_fingers
     assert three.finger.joints[0].pressure_gain == pytest.approx(6e-7)
     for angles in ((0.0,), (90.0,), (30.0, -30.0)):
@@ -252,8 +252,8 @@ def test_a_tendon_is_the_chamber_with_its_moment():
         pulled = soft_hand(gripper(actuation=OPPOSED))
     area, limit = 1e-4, pulled.soft_fingers[0].limits[1]
     chambers = tuple(
-        Chamber(angle=one.angle + np.pi, radius=one.radius, area=area, pressure_max=limit)
-        for one in OPPOSED
+        Chamber(angle=item.angle + np.pi, radius=item.radius, area=area, pressure_max=limit)
+        for item in OPPOSED
     )
     pressed = soft_hand(gripper(actuation=chambers))
     assert pulled.soft_fingers == pressed.soft_fingers

@@ -113,10 +113,10 @@ def test_the_schema_and_the_reader_agree_on_all_names():
     declared = etree.parse(SCHEMA).findall("xs:element", namespace)
     stated = {
         (
-            one.get("name"),
-            *sorted(a.get("name") for a in one.iterfind(".//xs:attribute", namespace)),
+            item.get("name"),
+            *sorted(a.get("name") for a in item.iterfind(".//xs:attribute", namespace)),
         )
-        for one in declared
+        for item in declared
     }
     grammars = {"bendable": reader._BENDABLE, "hydraulics": reader._HYDRAULICS}
     assert stated == set(names(grammars))
@@ -154,8 +154,8 @@ def test_a_shipped_mesh_keeps_its_name(tmp_path):
 
 
 def test_a_scale_that_is_the_same_on_all_axes_is_one_number():
-    one, three = (LinkShape(shape=Mesh(file="a.stl", scale=s)) for s in (2.0, (2.0, 2.0, 2.0)))
-    assert one == three
+    item, three = (LinkShape(shape=Mesh(file="a.stl", scale=s)) for s in (2.0, (2.0, 2.0, 2.0)))
+    assert item == three
 
 
 def test_colours_are_materials_of_one_name_each():
