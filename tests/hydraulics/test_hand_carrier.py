@@ -173,9 +173,8 @@ def test_what_a_hydraulic_arm_cannot_do_is_reported() -> None:
 
 def test_other_engines_refuse_it() -> None:
     requested = scene(carrier(base=HANGING), gravity=False)
-    with pytest.raises(sg.BuildError) as caught:
+    with pytest.raises(sg.BuildError, match="arm: Webots and ODE have no hydraulic arms"):
         sg.simulate(requested, backend="ode")
-    assert caught.value.field == "arm"
 
 
 def test_a_scene_with_a_hydraulic_arm_round_trips(tmp_path: Path) -> None:
