@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import mujoco
 import numpy as np
 import pytest
 
 import softgrasp as sg
 from softgrasp.pipeline import compile_scene
-from softgrasp.sim.contacts import object_reach
+from softgrasp.sim.contacts import ContactReader, object_reach
 from softgrasp.sim.hold_test import gravity_steps
 from tests.conftest import Golden
 from tests.support.scenes import ball, pinch, plate
@@ -298,3 +299,17 @@ def test_the_reach_of_an_object_is_that_of_its_farthest_point(kind: str) -> None
     assert low <= object_reach(model) <= high + 1e-9
     if kind == "sphere":
         assert object_reach(model) == pytest.approx(high)
+
+
+def test_slip_is_the_part_of_the_velocity_across_the_normal() -> None:
+    """A ball that falls obliquely on the palm: the normal part of its speed is no slip."""
+    scene = plate(ball(0.03), 0.03, gravity=False)
+    model = compile_scene(scene).model
+    data = mujoco.MjData(model)
+    mujoco.mj_resetDataKeyframe(model, data, 0)
+    free = model.body("object").dofadr[0]
+    data.qpos[model.joint("object").qposadr[0] + 2] -= 1e-5
+    data.qvel[free : free + 3] = 0.03, 0.04, -0.2
+    mujoco.mj_forward(model, data)
+    (point,) = ContactReader(model).read(data)
+    assert point.slip_speed == pytest.approx(0.05, rel=1e-3)

@@ -14,7 +14,13 @@ from softgrasp.evaluation.result_files import load_result
 from softgrasp.report.grasp_tables import pull_rows
 from softgrasp.report.grasp_text import criterion_text, hold_clause, limits_text
 from softgrasp.sim.contacts import ContactPoint
-from softgrasp.sim.hold_test import SlipDetector, direction_label, push_steps
+from softgrasp.sim.hold_test import (
+    SlipDetector,
+    direction_label,
+    pull_forces,
+    pull_rate,
+    push_steps,
+)
 from tests.conftest import Golden
 from tests.support.pads import pads
 from tests.support.scenes import pinch
@@ -266,6 +272,29 @@ def test_a_push_lasts_its_time_and_grows_to_the_whole_load(samples: int, ramp: f
     fractions = [fraction for _, fraction in steps]
     assert fractions == sorted(fractions)
     assert fractions[-1] == 1.0
+
+
+@pytest.mark.parametrize("rate", [0.1, 10.0])
+@pytest.mark.parametrize("least", [None, 0.0, 40.0])
+def test_a_pull_grows_evenly_up_to_its_ratio_or_its_least_force(
+    rate: float, least: float | None
+) -> None:
+    pull = sg.description.Pull(direction=(3.0, 0.0, 4.0), min_force=least, time=0.5, max_ratio=2.0)
+    forces = np.array(list(pull_forces(pull, rate, 1e-3)))
+    sizes = np.linalg.norm(forces, axis=1)
+    assert forces == pytest.approx(sizes[:, None] * (0.6, 0.0, 0.8))
+    assert np.diff(sizes, prepend=0.0) == pytest.approx(rate * 1e-3)
+    within = min(least or 0.0, 20.0 * rate)  # a force that grows too slowly is not waited for
+    assert sizes[-1] == pytest.approx(max(2.0 * 0.5 * rate, within), abs=rate * 1.1e-3)
+
+
+@pytest.mark.parametrize("friction", [0.01, 50.0])
+def test_a_pull_reaches_friction_or_weight_in_its_time(friction: float) -> None:
+    pull = sg.description.Pull(direction=UP, time=0.5)
+    model = sg.compile_model(pads(2))
+    weight = 9.81 * model.body("object").mass[0]
+    rate = pull_rate(model, pull, friction)
+    assert rate * 0.5 == pytest.approx(max(friction, weight), rel=1e-3)
 
 
 def test_a_minimum_force_is_applied_before_it_counts_as_borne() -> None:

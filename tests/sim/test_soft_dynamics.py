@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import mujoco
@@ -17,6 +18,8 @@ from softgrasp.model.timestep import damped_spring_limit, spring_limit
 from softgrasp.sim.soft_dynamics import (
     INTEGRATORS,
     ReleaseTestRig,
+    first_mode,
+    is_stable,
     linear_mode,
     release_motion,
     rest_shape,
@@ -245,6 +248,25 @@ def test_one_oscillator_has_the_limits_of_the_textbook(frequency: float) -> None
         assert steps[name] == pytest.approx(2 / frequency, rel=1e-3)
     assert steps["rk4"] == pytest.approx(2 * np.sqrt(2) / frequency, rel=1e-3)
     assert steps["discrete"] == 1e-2
+    for name in ("euler", "implicitfast", "rk4"):
+        assert is_stable(model, name, 0.99 * steps[name])
+        assert not is_stable(model, name, 1.01 * steps[name])
+
+
+@pytest.mark.parametrize("joints", [1, 2, 24])
+def test_the_first_mode_is_that_of_a_cantilever(joints: int) -> None:
+    """ω = 1.8751²·√(EI/m′L⁴); of one joint at mid-length √24 instead of 1.8751²."""
+    length, stiffness, mass = 0.1, 2e-3, 1e-4
+    finger = sg.rld.discretise(length, stiffness, mass, joints)
+    mode = first_mode(finger, np.array([joint.stiffness for joint in finger.joints]))
+    unit = math.sqrt(stiffness / (mass / length * length**4)) / (2.0 * math.pi)
+    factor, error = {1: (math.sqrt(24), 6e-3), 2: (1.8751**2, 0.07), 24: (1.8751**2, 5e-3)}[joints]
+    assert mode.frequency == pytest.approx(factor * unit, rel=error)
+    assert mode.weights.sum() == pytest.approx(1.0)
+    assert mode.weights.argmax() == 0
+    rate = 2.0 * math.pi * mode.frequency
+    critical = np.full(joints, 2.0 * rate * mode.inertia)
+    assert mode.ratio(critical) == pytest.approx(1.0)
 
 
 def test_the_limit_of_the_finger_is_near_the_one_of_the_reference() -> None:
