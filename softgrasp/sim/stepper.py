@@ -587,14 +587,11 @@ class MujocoStepper(Stepper):
         if self._friction is not None and friction is not None:
             self._friction.friction[:], self._friction.slipping[:] = friction
 
-    def step_sample(self, targets: Array) -> Array:
+    def step_sample(self, targets: Array) -> None:
         """Step one sample towards externally set targets; nothing is detected or recorded.
 
         Args:
             targets: Targets of all actuators, (nd,).
-
-        Returns:
-            Values of the contact sensors, a view, (nf,) [N].
         """
         state, lags = self._state, self._layout.lags
         if lags is not None:
@@ -605,7 +602,6 @@ class MujocoStepper(Stepper):
         self._data.ctrl[:] = targets
         controls = np.stack([self._previous, targets]) if self._by_substeps else None
         self._step_refined(0, targets, controls)
-        return np.asarray(self._sensors)
 
     def _planned_controls(self, plan: Array) -> Array:
         """Return the targets before, at and after all samples of a plan, (n + 2, nd)."""
