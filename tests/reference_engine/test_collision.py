@@ -43,7 +43,7 @@ def gaps(first: str, second: str, seed: int, count: int) -> list[tuple[float, fl
 
 
 @pytest.mark.parametrize(
-    ("one", "two"),
+    ("first", "second"),
     [
         ("sphere", "sphere"),
         ("sphere", "capsule"),
@@ -68,7 +68,7 @@ def separates(data, along: np.ndarray, *, round_side: bool) -> bool:
     return on_side or bool((np.abs(axes @ along) > 1.0 - 1e-9).any())
 
 
-@pytest.mark.parametrize("one", ["box", "cylinder"])
+@pytest.mark.parametrize("item", ["box", "cylinder"])
 def test_a_box_is_as_deep_as_it_was_pushed_in(item):
     """Faces, edges and corners of a box, pushed 0.1 mm in along the shortest way between shapes."""
     bodies = free(SHAPES[item]) + free(SHAPES["box"])
