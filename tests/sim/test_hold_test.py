@@ -275,16 +275,18 @@ def test_a_push_lasts_its_time_and_grows_to_the_whole_load(samples: int, ramp: f
 
 
 @pytest.mark.parametrize("rate", [0.1, 10.0])
-@pytest.mark.parametrize("least", [None, 0.0, 40.0])
-def test_a_pull_grows_evenly_up_to_its_ratio_or_its_least_force(
-    rate: float, least: float | None
+@pytest.mark.parametrize("required", [None, 0.0, 40.0])
+def test_a_pull_grows_evenly_up_to_its_ratio_or_the_required_force(
+    rate: float, required: float | None
 ) -> None:
-    pull = sg.description.Pull(direction=(3.0, 0.0, 4.0), min_force=least, time=0.5, max_ratio=2.0)
+    pull = sg.description.Pull(
+        direction=(3.0, 0.0, 4.0), min_force=required, time=0.5, max_ratio=2.0
+    )
     forces = np.array(list(pull_forces(pull, rate, 1e-3)))
     sizes = np.linalg.norm(forces, axis=1)
     assert forces == pytest.approx(sizes[:, None] * (0.6, 0.0, 0.8))
     assert np.diff(sizes, prepend=0.0) == pytest.approx(rate * 1e-3)
-    within = min(least or 0.0, 20.0 * rate)  # a force that grows too slowly is not waited for
+    within = min(required or 0.0, 20.0 * rate)  # a force that grows too slowly is not waited for
     assert sizes[-1] == pytest.approx(max(2.0 * 0.5 * rate, within), abs=rate * 1.1e-3)
 
 
