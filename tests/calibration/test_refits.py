@@ -102,6 +102,7 @@ def test_a_wrong_row_is_named_saved_and_read_again(
     assert document(again)["credibility"] == document(one_wrong_row)["credibility"]
 
 
+@pytest.mark.slow
 def test_a_wrong_row_is_no_error_of_the_others(
     one_wrong_row: sg.calibration.CalibrationResult, tmp_path: Path
 ) -> None:

@@ -41,6 +41,7 @@ def test_the_files_of_a_search(made):
     assert pd.read_csv(made / "grasps.csv")["rank"].tolist() == [1, 2, 3]
 
 
+@pytest.mark.slow
 def test_the_report_has_verdicts_and_images(made):
     page = (made / "index.html").read_text()
     best = sg.load_result(made / "top-1")

@@ -51,6 +51,7 @@ def test_a_grasp_that_presses_succeeds_and_one_that_does_not_close_fails(
     assert row.contacts == 0
 
 
+@pytest.mark.slow
 def test_forces_are_along_the_axes_of_the_object(
     benchmark: GraspBenchmark, postures: list[SynthesizedPosture]
 ) -> None:

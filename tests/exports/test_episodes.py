@@ -121,6 +121,7 @@ def test_lerobot_states_every_column_and_keeps_every_value(episodes, tmp_path):
     assert set(INDICES) <= set(table.column_names)
 
 
+@pytest.mark.slow
 def test_lerobot_finds_every_episode_and_its_task(episodes, tmp_path):
     pd = pytest.importorskip("pandas", reason="pandas is the extra 'sweep'")
     write_lerobot(episodes, tmp_path)

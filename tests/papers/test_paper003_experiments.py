@@ -122,6 +122,7 @@ def test_the_limit_in_every_chamber_stretches_the_arm() -> None:
         assert shapes.angles[0] == pytest.approx(0.0, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_the_limit_postures_go_round_the_axis() -> None:
     """Turned by a third of a turn, a posture is another one; near 170° and 176° each section."""
     run = rests("limit-posture")

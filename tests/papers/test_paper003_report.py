@@ -74,6 +74,7 @@ def test_tables_hold_what_was_run(tmp_path: Path) -> None:
     assert [part["name"] for part in document["experiments"]] == [e.name for e in SMALL]
 
 
+@pytest.mark.slow
 def test_the_errors_are_those_of_equation_37() -> None:
     rests, motion = (apart(run) for run in runs()[:2])
     apart_ends = np.linalg.norm(runs()[0].chain.ends - runs()[0].lumped.ends, axis=2)

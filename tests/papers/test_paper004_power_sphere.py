@@ -58,6 +58,7 @@ def test_contacts_come_in_the_printed_order(fir: sg.GraspResult) -> None:
     assert times["F1_P3"] == times["F3_P3"]
 
 
+@pytest.mark.slow
 def test_it_goes_to_plus_x_first_down_and_then_up(fir: sg.GraspResult) -> None:
     way = fir.object_position - fir.object_position[0]
     lowest = int(np.argmin(way[:, 2]))

@@ -104,6 +104,7 @@ def test_all_files_are_there_and_no_other(written):
     assert (written / "report.html").stat().st_size < 5e6
 
 
+@pytest.mark.slow
 def test_figures_are_fine_enough_for_print(written):
     assert FINE >= 300
     for name in ("contacts.png", "joints.png", "object.png"):

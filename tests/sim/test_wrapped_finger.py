@@ -34,6 +34,7 @@ def test_all_links_of_a_wrapped_finger_are_in_contact() -> None:
     assert len([contact.body for contact in wrapped().contacts if contact.in_contact]) >= JOINTS - 1
 
 
+@pytest.mark.slow
 def test_forces_along_a_wrapped_finger_are_those_of_rod_theory() -> None:
     forces = mean_forces(wrapped())[INTERIOR]
     expected = CELL * contact_force(CELL * np.arange(1, JOINTS + 1))[INTERIOR]

@@ -41,6 +41,7 @@ def test_exported_grasps_are_imported_as_they_were(planned: PlannedGrasps, tmp_p
     assert read_grasps(tmp_path)[0].object.mesh == "objects/ball"
 
 
+@pytest.mark.slow
 def test_imported_grasps_are_simulated_as_candidates(
     planned: PlannedGrasps, tmp_path: Path
 ) -> None:

@@ -59,6 +59,7 @@ def test_a_posture_that_presses_holds_and_one_that_stays_open_does_not(
     assert free.push_displacement == pytest.approx(0.5 * 10.0 * 0.24**2, rel=0.02)
 
 
+@pytest.mark.slow
 def test_postures_that_hold_come_first_by_how_little_the_object_moves(
     placed: list[PlacedPosture],
 ) -> None:

@@ -49,6 +49,7 @@ def test_the_score_is_the_fraction_of_trials_that_held(
     assert (np.diff(planned.table["score"].dropna().to_numpy(dtype=float)) <= 0.0).all()
 
 
+@pytest.mark.slow
 def test_a_finished_search_has_the_same_table(planned: PlannedGrasps, directory: Path) -> None:
     again = read_search(directory).table
     assert again["robustness"].tolist() == planned.table["robustness"].tolist()

@@ -106,6 +106,7 @@ def test_invalid_input_is_reported(run, words, code, sentence):
     assert "Traceback" not in done.err
 
 
+@pytest.mark.slow
 def test_a_second_run_needs_another_directory(record, run):
     done = run("twin", "run", "--duration", "0.1", "--no-view", "--out", record)
     assert done.code == 2

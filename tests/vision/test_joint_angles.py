@@ -64,6 +64,7 @@ def test_angles_under_other_light_and_through_a_worse_camera(name):
         assert rms_deg(result) < LIMIT_DEG[width], width
 
 
+@pytest.mark.slow
 def test_joint_points_lie_in_the_valleys():
     seen = photo(0.1)
     measured = measure_photo(seen.image, FINGER, ReadingOptions(scale=seen.metres_per_px))
@@ -74,6 +75,7 @@ def test_joint_points_lie_in_the_valleys():
     np.testing.assert_allclose(points, in_plane, atol=0.25e-3)
 
 
+@pytest.mark.slow
 def test_segments_differ_from_hinges_by_the_slopes_of_the_unloaded_finger():
     image = photo(0.04).image
     hinges = measure_photo(image, FINGER)
