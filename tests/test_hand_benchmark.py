@@ -102,7 +102,7 @@ def test_a_hand_that_is_refused_is_a_row(hands: Any, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_grasp_that_ends_its_process_is_a_failed_row(hands: Any) -> None:
-    pairs = [pair(hands), pair(hands, one="cube_50")]
+    pairs = [pair(hands), pair(hands, item="cube_50")]
     rows = {row["object"]: row for row in hands.new_rows(pairs, 2, dies_with_cubes)}
     assert {name: row["outcome"] for name, row in rows.items()} == {
         "ball_60": "HELD", "cube_50": "FAILED",

@@ -385,9 +385,8 @@ def stiffness_verdict(result: GraspResult) -> str:
         return f"The contact model does not define a stiffness{span}."
     if not measured:
         return f"No contact at the end, so no stiffness was measured.{softer}"
-    worst = max(
-        abs(stiffness / model.set_stiffness(pair) - 1.0) for pair, stiffness in measured.items()
-    )
+    ratios = [stiffness / model.set_stiffness(pair) for pair, stiffness in measured.items()]
+    worst = max(1e-4, *(abs(ratio - 1.0) for ratio in ratios))
     return f"Force over penetration of {pairs}: within {100.0 * worst:.2g} % of the model.{softer}"
 
 
