@@ -148,6 +148,7 @@ def passes(tests: Sequence[str], mutant: Mutant | None, limit: int | None, marke
     """
     changed = {VARIABLE: f"{mutant.file}:{mutant.number}"} if mutant else {}
     options = ["-q", "-x", "-m", marked, "-p", "tests.mutation", "-p", "no:cacheprovider"]
+    options += ["-o", "python_files=test_*.py"]  # pytest would compile hold_test.py itself
     run = "from resource import *; from sys import *; import pytest; setrlimit(RLIMIT_CPU, "
     run += f"({limit or 'RLIM_INFINITY'}, RLIM_INFINITY)); exit(pytest.main(argv[1:]))"
     try:
