@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -25,6 +25,7 @@ from softgrasp.calibration import (
     CalibrationStatus,
     Credibility,
     ExtensionResult,
+    Finding,
     PlausibleQuantity,
     Search,
     Stage,
@@ -557,9 +558,23 @@ def assess_arm(problem: ArmCalibrationProblem, stage: Stage, position: Array) ->
         len(position),
     )
     quantities = tuple(_quantities(problem))
-    findings = [*implausible(quantities), *test.findings]
+    findings = [*_copies(problem), *implausible(quantities), *test.findings]
     findings.sort(key=lambda item: not item.refutes)
     return Credibility((test,), quantities, tuple(findings), ())
+
+
+def _copies(problem: ArmCalibrationProblem) -> Iterator[Finding]:
+    """Yield recordings that are equal to the last digit, which cannot be chance."""
+    labelled = zip(problem.labels, problem.motions, strict=True)
+    for (name, first), (other, second) in combinations(labelled, 2):
+        if first.rows != second.rows or np.ptp(first.rows) == 0.0:
+            continue
+        loads = [(motion.pressures, motion.torques, motion.start) for motion in (first, second)]
+        same = loads[0] == loads[1]
+        sentence = f"arm: the recordings of {name} and {other} are equal to the last digit; " + (
+            "it counts twice" if same else "one of them is a copy"
+        )
+        yield Finding("arm", sentence, refutes=not same)
 
 
 def _quantities(problem: ArmCalibrationProblem) -> Iterator[PlausibleQuantity]:

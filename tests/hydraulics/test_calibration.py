@@ -13,7 +13,7 @@ import pytest
 import softgrasp as sg
 from softgrasp.calibration.result import load_any_calibration
 from softgrasp.cli import main
-from softgrasp.hydraulics.calibration import ArmTestRig, arm_stage
+from softgrasp.hydraulics.calibration import ArmTestRig, _copies, arm_stage
 from softgrasp.hydraulics.files import save_hydraulic_arm
 from softgrasp.report.calibration import write_calibration_report
 from softgrasp.report.saved import write_report_from
@@ -104,6 +104,12 @@ def test_recordings_that_cannot_be_right_are_not_credible(change: Any, message: 
     assert not result.credibility.credible
     assert result.status.name == "NOT_CREDIBLE"
     assert any(message in finding.sentence for finding in result.credibility.findings)
+
+
+def test_copied_recordings_are_reported() -> None:
+    (finding,) = _copies(problem(noisy(3), noisy(3, pressures=(1e5, 0.0, 0.0)), find=("EI",)))
+    assert finding.refutes
+    assert "one of them is a copy" in finding.sentence
 
 
 def test_bends_in_time_and_held_out_motions_serve_as_well() -> None:

@@ -66,9 +66,11 @@ def test_weak_servos_close_until_a_force_is_reached(tmp_path: Path, changed: boo
     if changed:  # a change of another field does not specify the closure
         scene = with_field(scene.replace(name="changed"), "seed", 3)
     result = sg.simulate(scene, quality_rate=None)
-    told = next(warning for warning in result.warnings if "the closure is force-limited" in warning)
-    assert told.startswith("the servos of 'jaws' press with about ")
-    assert told.endswith("a specified closure (--closure position-increment) is kept")
+    advice = next(
+        warning for warning in result.warnings if "the closure is force-limited" in warning
+    )
+    assert advice.startswith("the servos of 'jaws' press with about ")
+    assert advice.endswith("a specified closure (--closure position-increment) is kept")
     assert result.held
 
 
